@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from tests.support import board
+
+
+def _front(text: str) -> Any:
+    return YAML(typ="safe", pure=True).load(text.split("---\n")[1] if text.startswith("---") else text)
+
+
+@pytest.mark.parametrize("status", [*board.STATES, "backlog"])
+def test_a_task_goes_where_its_status_says(status: str) -> None:
+    task = board.task_file(board.task_id(10), status=status)
+    folder = "backlog" if status == "backlog" else f"tasks/{status}"
+    assert board.board_files([task])[f".agents/{folder}/T-20260814-0000000a.md"] == task
+    keys = {"id", "title", "status", "classification", "authority"}
+    assert set(_front(task)) == keys | ({"failure"} if status == "failed" else set())
+
+
+def test_what_is_written_reads_back() -> None:
+    awkward = [
+        "no",
+        "12e4",
+        "a: b",
+        "# c",
+        'say "ü"',
+        " blank ",
+        "*",
+        "",
+        "src/**/test_*.py",
+        "app/[id]/page.tsx",
+    ]
+    task = board.task_file(
+        "T-20260814-00000001",
+        title="Fix: it",
+        paths=awkward,
+        locks=["a", "b:c"],
+        acceptance=awkward,
+        result=None,
+    )
+    read = _front(task)
+    assert (read["authority"], read["acceptance"]) == ({"paths": awkward}, awkward)
+    assert (read["title"], read["locks"], read["result"]) == ("Fix: it", ["a", "b:c"], None)
+    milestones = [
+        board.milestone("m1", ["T-20260814-00000001"], integration="T-20260814-00000002"),
+        {"id": "m2"},
+    ]
+    config = {
+        "lease_minutes": 5,
+        "one_claim_per_agent": True,
+        "gate": {"operators": [{"login": "octocat", "id": 1}]},
+    }
+    files = board.board_files(plan=7, manifest=milestones, config=config)
+    assert _front(files[".agents/plan.md"]) == {"revision": 7, "status": "approved"}
+    assert _front(files[".agents/manifest.yaml"]) == {"plan_revision": 7, "milestones": milestones}
+    assert _front(files[".agents/swarm.yaml"]) == config
+
+
+def test_a_board_without_a_plan_has_its_folders() -> None:
+    assert sorted(board.board_files()) == [f".agents/tasks/{state}/.gitkeep" for state in sorted(board.STATES)]
+
+
+def test_moving_changes_the_folder_and_the_status() -> None:
+    task = board.task_file(board.task_id(1))
+    edit = board.moved(task, "done", completed_by="a1")
+    assert edit.pop(".agents/tasks/queued/T-20260814-00000001.md") is None
+    (after,) = edit.values()
+    assert after is not None
+    assert _front(after) == _front(task) | {"status": "done", "completed_by": "a1"}

@@ -1,0 +1,403 @@
+"""The one door to git.
+
+Every git process of `swarm` starts here: a fixed argument list, no shell, a scrubbed environment, a deadline, bytes in
+and bytes out. Needs git 2.38 or newer (`cat-file --batch-command -z`).
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from claims.errors import SwarmError, Undecided
+from claims.names import ObjectId, RefName
+
+MINIMUM_VERSION = (2, 38)
+#: Seconds until a git process is ended. Those that cross the network are given their own by the caller.
+LOCAL_DEADLINE = 60.0
+
+#: Inherited `GIT_*` that say how to reach a remote. Everything else of that name may point git at another repository.
+_TRANSPORT = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_ASKPASS", "GIT_PROXY_COMMAND", "GIT_PROXY_SSL_CERT")
+#: Let through only under `SWARM_GIT_CONFIG_SEALED`, with which the tests keep the user's configuration out.
+_SEALED = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
+
+#: What every git process is told. os.devnull is a folder without hooks: nothing can be found below a file.
+_ALWAYS = (
+    *("-c", f"core.hooksPath={os.devnull}"),
+    *("-c", "protocol.version=2"),
+    *("-c", "core.warnAmbiguousRefs=false"),
+    *("-c", "advice.detachedHead=false"),
+)
+#: git syncs neither loose objects nor refs unless told to; without it a power cut can leave an empty ref.
+DURABLE = ("-c", "core.fsync=loose-object,reference")
+
+#: Bytes of requests sent to `cat-file` before its answers are read: less than the smallest pipe holds.
+_REQUEST_WINDOW = 3500
+
+
+class ProcessTimedOut(Undecided):
+    """A git process was ended at its deadline; what it did until then is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """A git process that ended by itself: exit status, standard output, standard error as text."""
+
+    code: int
+    out: bytes
+    err: str
+
+    @property
+    def words(self) -> str:
+        """What git said, on one line, without its `fatal:` and `error:`."""
+        lines = [line.strip() for line in self.err.splitlines() if line.strip()]
+        return printable(" / ".join(line.removeprefix("fatal: ").removeprefix("error: ") for line in lines))
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectInfo:
+    """An object's id, type (`blob`, `tree`, `commit`, `tag`) and size in bytes."""
+
+    id: ObjectId
+    type: str
+    size: int
+
+
+def printable(text: str, limit: int = 500) -> str:
+    """`text` without control and format characters, for messages that quote what others wrote."""
+    return "".join(char if char.isprintable() else "�" for char in text)[:limit]
+
+
+class Git:
+    """git, run in one directory. Counts its processes, those that crossed the network apart."""
+
+    def __init__(self, directory: Path, environ: Mapping[str, str]) -> None:
+        self.directory = directory
+        self.environ = _scrubbed(environ)
+        self.processes = 0
+        self.network_operations = 0
+
+    def run(
+        self,
+        *args: str,
+        stdin: bytes = b"",
+        ok: Sequence[int] = (0,),
+        deadline: float = LOCAL_DEADLINE,
+        network: bool = False,
+    ) -> Completed:
+        """Run git to its end. An exit status outside `ok` raises Undecided `git-failed` with git's words.
+
+        Raises Undecided `git-missing`, and ProcessTimedOut after `deadline` seconds, when the process and all it
+        started have been killed.
+        """
+        if network:
+            self.network_operations += 1
+        process = self._start(args)
+        try:
+            out, err = process.communicate(stdin, timeout=deadline)
+        except subprocess.TimeoutExpired:
+            _kill_group(process)
+            raise ProcessTimedOut("timed-out", f"git {args[0]} was ended after {deadline:g} s") from None
+        except BaseException:
+            _kill_group(process)
+            raise
+        completed = Completed(process.returncode, out, err.decode("utf-8", "replace"))
+        if completed.code not in ok:
+            raise self.failure(args[0], completed.words)
+        return completed
+
+    def failure(self, what: str, words: str) -> SwarmError:
+        """The error for a git process that failed for no reason that its caller expects."""
+        version = self.version()
+        if version < MINIMUM_VERSION:
+            have, need = ".".join(map(str, version)), ".".join(map(str, MINIMUM_VERSION))
+            return Undecided("git-too-old", f"git {have} is too old: {need} or newer is needed", "git --version")
+        return Undecided("git-failed", f"git {what} failed: {words or 'it said nothing'}")
+
+    def version(self) -> tuple[int, ...]:
+        """The version as numbers; (0,) where git does not say."""
+        process = self._start(("version",))
+        out, _ = process.communicate(timeout=LOCAL_DEADLINE)
+        words = out.decode("ascii", "replace").split()
+        numbers = words[2].split(".") if len(words) > 2 else []
+        return tuple(int(number) for number in numbers[:3] if number.isdecimal()) or (0,)
+
+    def objects(self, *, lazy_fetch: bool = False) -> Objects:
+        """Open a reader of objects. `lazy_fetch` is for partial clones: git may then ask the promisor remote."""
+        return Objects(self, lazy_fetch=lazy_fetch)
+
+    def start_reader(self, *args: str, lazy_fetch: bool) -> subprocess.Popen[bytes]:
+        """Start a git process that the caller talks to; only `Objects` does."""
+        environ = self.environ if lazy_fetch else {**self.environ, "GIT_ALLOW_PROTOCOL": "none"}
+        return self._start(args, environ=environ, stderr=subprocess.DEVNULL)
+
+    def _start(
+        self, args: Sequence[str], environ: Mapping[str, str] | None = None, stderr: int = subprocess.PIPE
+    ) -> subprocess.Popen[bytes]:
+        self.processes += 1
+        try:
+            # A session of its own: at the deadline the helpers that git started (git-remote-https, ssh) go with it.
+            return subprocess.Popen(
+                ["git", *_ALWAYS, *args],
+                cwd=self.directory,
+                env=environ or self.environ,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                start_new_session=True,
+            )
+        except (FileNotFoundError, NotADirectoryError, PermissionError):
+            if not os.access(self.directory, os.X_OK) or not self.directory.is_dir():
+                raise Undecided("not-a-repository", f"{self.directory} is not a directory one can enter") from None
+            raise Undecided("git-missing", "there is no git on PATH", "install git 2.38 or newer") from None
+
+
+class Objects:
+    """Reads objects through one `git cat-file --batch-command` that stays open. Use as a context manager.
+
+    A name is anything git resolves to one object: an id, a full ref name, `<commit>:<path>`.
+    """
+
+    def __init__(self, git: Git, *, lazy_fetch: bool = False) -> None:
+        self._git = git
+        self._lazy_fetch = lazy_fetch
+        self._process: subprocess.Popen[bytes] | None = None
+        self._buffer = bytearray()
+
+    def __enter__(self) -> Objects:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    def start(self) -> None:
+        """Start the process now, so that it gets ready while the caller does something else."""
+        if self._process is None:
+            self._process = self._git.start_reader(
+                "cat-file", "--batch-command", "-z", "--buffer", lazy_fetch=self._lazy_fetch
+            )
+
+    def close(self) -> None:
+        """End the process. It may be started again by the next question."""
+        if self._process is not None:
+            _kill_group(self._process)
+            self._process = None
+            self._buffer.clear()
+
+    def info(self, names: Sequence[str]) -> list[ObjectInfo | None]:
+        """Type and size of each named object, None where there is none."""
+        return [self._header() for _ in self._ask("info", names)]
+
+    def contents(self, names: Sequence[str], *, type: str, limit: int) -> list[bytes | None]:
+        """The bytes of each named object, None where there is none.
+
+        Sizes are asked first, so that nothing large is ever read. Raises Undecided `limits-exceeded` for an object
+        over `limit` bytes, and `git-failed` for one of another type.
+        """
+        wanted: list[ObjectId] = []
+        infos = self.info(names)
+        for name, info in zip(names, infos, strict=True):
+            if info is None:
+                continue
+            if info.type != type:
+                raise Undecided("git-failed", f"{printable(name)} is a {info.type}, not a {type}")
+            if info.size > limit:
+                raise Undecided("limits-exceeded", f"{printable(name)} has {info.size} bytes; {limit} are read")
+            wanted.append(info.id)
+        bodies = iter(self._bodies(wanted))
+        return [None if info is None else next(bodies) for info in infos]
+
+    def _bodies(self, ids: Sequence[ObjectId]) -> Iterator[bytes]:
+        for object_id in self._ask("contents", ids):
+            header = self._header()
+            if header is None:
+                raise Undecided("git-failed", f"object {object_id} vanished while it was read")
+            yield self._take(header.size)
+            self._take(1)
+
+    def _ask(self, command: str, names: Sequence[str]) -> Iterator[str]:
+        """Send questions a window at a time; yield each name when its answer is next to be read."""
+        start = 0
+        while start < len(names):
+            window, size, end = bytearray(), 0, start
+            while end < len(names) and (end == start or size < _REQUEST_WINDOW):
+                window += f"{command} {names[end]}\0".encode("utf-8", "surrogateescape")
+                size, end = len(window), end + 1
+            self._send(bytes(window) + b"flush\0")
+            yield from names[start:end]
+            start = end
+
+    def _send(self, data: bytes) -> None:
+        self.start()
+        assert self._process is not None and self._process.stdin is not None
+        try:
+            self._process.stdin.write(data)
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise self._died() from None
+
+    def _header(self) -> ObjectInfo | None:
+        words = self._line().rsplit(b" ", 2)
+        if words[-1] == b"missing" or words[-1] == b"ambiguous":
+            return None
+        if len(words) != 3 or not words[2].isdigit():
+            raise self._died()
+        return ObjectInfo(ObjectId(words[0].decode("ascii")), words[1].decode("ascii"), int(words[2]))
+
+    def _line(self) -> bytes:
+        while (end := self._buffer.find(b"\n")) < 0:
+            self._fill()
+        line = bytes(self._buffer[:end])
+        del self._buffer[: end + 1]
+        return line
+
+    def _take(self, size: int) -> bytes:
+        while len(self._buffer) < size:
+            self._fill()
+        taken = bytes(self._buffer[:size])
+        del self._buffer[:size]
+        return taken
+
+    def _fill(self) -> None:
+        assert self._process is not None and self._process.stdout is not None
+        descriptor = self._process.stdout.fileno()
+        with selectors.DefaultSelector() as selector:
+            selector.register(descriptor, selectors.EVENT_READ)
+            until = time.monotonic() + LOCAL_DEADLINE
+            while not selector.select(max(0.0, until - time.monotonic())):
+                if time.monotonic() >= until:
+                    self.close()
+                    raise ProcessTimedOut("timed-out", f"git cat-file gave no answer for {LOCAL_DEADLINE:g} s")
+        chunk = os.read(descriptor, 1 << 16)
+        if not chunk:
+            raise self._died()
+        self._buffer += chunk
+
+    def _died(self) -> SwarmError:
+        self.close()
+        return self._git.failure("cat-file", "it ended in the middle of an answer")
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """Where one stands, as `rev-parse` says. Paths are absolute."""
+
+    bare: bool
+    object_format: str
+    common_dir: Path
+    #: `swarm/` in this worktree's private git directory, where tokens live. It may not exist yet.
+    private_dir: Path
+    #: The checked-out branch as a full ref name; None where HEAD is detached.
+    head: RefName | None
+    #: What `refs/remotes/<remote>/HEAD` points at; None where it is not there.
+    remote_head: RefName | None
+    #: The names of the refs below the prefixes that were asked for.
+    names: tuple[RefName, ...]
+
+    @property
+    def zero(self) -> ObjectId:
+        """The id that means "no object" in this repository's format."""
+        return ObjectId("0" * (64 if self.object_format == "sha256" else 40))
+
+
+def open_repository(git: Git, prefixes: Sequence[str], remote: str | None) -> Repository:
+    """Find the repository around `git.directory`; list the names of the refs below `prefixes` on the way.
+
+    Names only, and in one process: their values are asked of `Objects`, so that no command needs `for-each-ref`
+    besides. Every prefix lies below `refs/swarm`. Raises Undecided `not-a-repository`.
+    """
+    # --symbolic prints a name as it is; --symbolic-full-name resolves it, as is wanted for HEAD and a remote's HEAD.
+    # A glob does not fail where nothing matches, and [H] makes one of an exact name: `*/HEAD` would also match a
+    # branch that somebody named `x/HEAD`, and take it for the base.
+    remote_head = [f"--glob=refs/remotes/{remote}/[H]EAD"] if remote else []
+    asked = git.run(
+        "rev-parse",
+        "--path-format=absolute",
+        "--is-bare-repository",
+        "--show-object-format",
+        "--git-common-dir",
+        *("--git-path", "swarm"),
+        "--symbolic",
+        *(f"--glob={prefix}" for prefix in prefixes),
+        "--symbolic-full-name",
+        *remote_head,
+        "HEAD",
+        ok=(0, 128),
+    )
+    lines = asked.out.decode("utf-8", "surrogateescape").split("\n")[:-1]
+    if len(lines) < 4:
+        if "not a git repository" in asked.err:
+            raise Undecided("not-a-repository", f"{git.directory} is not in a git repository", "git init")
+        raise git.failure("rev-parse", asked.words)
+    bare, object_format, common_dir, private_dir, *refs = lines
+    if not (common_dir.startswith("/") and private_dir.startswith("/")):
+        raise Undecided("git-failed", f"the path of the git directory is not one line: {printable(common_dir)}")
+    head = _unborn_head(git) if asked.code else _branch(refs.pop())
+    targets = [ref for ref in refs if ref.startswith("refs/remotes/") and ref != f"refs/remotes/{remote}/HEAD"]
+    return Repository(
+        bare == "true",
+        object_format,
+        Path(common_dir),
+        Path(private_dir),
+        head,
+        RefName(targets[0]) if targets else None,
+        tuple(RefName(ref) for ref in refs if ref.startswith("refs/swarm/")),
+    )
+
+
+def _branch(line: str) -> RefName | None:
+    return None if line == "HEAD" else RefName(line)
+
+
+def _unborn_head(git: Git) -> RefName | None:
+    """The branch that HEAD names before its first commit, which `rev-parse` cannot resolve."""
+    answer = git.run("symbolic-ref", "-q", "HEAD", ok=(0, 1))
+    return RefName(answer.out.decode("utf-8", "surrogateescape").rstrip("\n")) if answer.code == 0 else None
+
+
+def read_config(git: Git) -> dict[str, str]:
+    """The configuration that concerns us, by lowercase name with the subsection as written; last values win."""
+    wanted = r"^(swarm\.(base|remote|agent)|remote\..*\.(url|promisor))$"
+    raw = git.run("config", "-z", "--get-regexp", wanted, ok=(0, 1)).out
+    items = raw.decode("utf-8", "surrogateescape").split("\0")[:-1]
+    return {key: value for key, _, value in (item.partition("\n") for item in items)}
+
+
+def _scrubbed(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment for git: what could point it at another repository or make it ask questions is gone."""
+    let_through = {*_TRANSPORT, *(_SEALED if environ.get("SWARM_GIT_CONFIG_SEALED") == "1" else ())}
+    kept = {
+        name: value
+        for name, value in environ.items()
+        if not name.startswith("GIT_") or name in let_through or name.startswith("GIT_SSL_")
+    }
+    kept.pop("LANGUAGE", None)
+    return {
+        **kept,
+        "LC_ALL": "C",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+    }
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    """End a process and everything it started, and close our ends of its pipes."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass  # it has ended already
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None:
+            try:
+                pipe.close()
+            except BrokenPipeError:
+                pass  # what was still buffered has no reader any more
+    process.wait()

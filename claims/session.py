@@ -1,0 +1,200 @@
+"""The session: who runs a command, where, on which branch, against which base and remote, with which tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TypeVar
+
+from claims import clock, tokens
+from claims.errors import Refused, Undecided, Usage
+from claims.git import Git, Objects, Repository, open_repository, printable, read_config
+from claims.names import LIVE, AgentName, Branch, TaskId, branch_ref, log_prefix, parse_agent, parse_branch
+from claims.tokens import Token
+
+Name = TypeVar("Name")
+
+_HEADS = "refs/heads/"
+DEFAULT_BASE = "main"
+#: Seconds a fetch or a push may take, unless SWARM_TIMEOUT says otherwise.
+NETWORK_DEADLINE = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command line said, unparsed. None: not said."""
+
+    directory: Path = Path()
+    base: str | None = None
+    remote: str | None = None
+    no_remote: bool = False
+    agent: str | None = None
+    token: str | None = None
+    branch: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Everything a command needs to know about its surroundings. Made by `open_session`."""
+
+    git: Git
+    objects: Objects
+    repository: Repository
+    #: The log prefixes below which `repository.names` lists everything.
+    logs_listed: tuple[str, ...]
+    base: Branch
+    #: The remote that arbitrates; None where the shared git directory does.
+    remote: str | None
+    #: A remote that exists although `--no-remote` was said.
+    remote_left_out: str | None
+    agent: AgentName | None
+    #: The branch that was named, else the one checked out; None where HEAD is detached and none was named.
+    branch: Branch | None
+    token: Token | None
+    partial_clone: bool
+    network_deadline: float
+    clock: Callable[[], datetime]
+
+    def tokens_for(self, task: TaskId) -> list[Token]:
+        """The tokens to try for `task`: the one given, else those in this worktree."""
+        return [self.token] if self.token else tokens.held_here(self.repository.private_dir, task)
+
+    def required_agent(self) -> AgentName:
+        """Raises Refused `agent-required`: two sessions of one person are two agents, so nobody is guessed."""
+        if self.agent is None:
+            raise Refused(
+                "agent-required",
+                "no agent name: every session needs one of its own",
+                "git config --worktree swarm.agent NAME, or: export SWARM_AGENT=NAME, or --agent NAME",
+            )
+        return self.agent
+
+    def required_branch(self) -> Branch:
+        """Raises Refused `detached-head`."""
+        if self.branch is None:
+            raise Refused("detached-head", "HEAD is detached: a claim is for a branch", "git switch -c BRANCH")
+        return self.branch
+
+    def needs_arbiter(self) -> None:
+        """Refuse to change claims behind the back of the remote that arbitrates. Raises Usage."""
+        if self.remote_left_out is not None:
+            message = f"--no-remote: {self.remote_left_out} arbitrates here, so nothing can be claimed without it"
+            raise Usage("usage", message, "run the command again without --no-remote")
+
+
+def open_session(
+    options: Options,
+    environ: Mapping[str, str],
+    *,
+    logs: Sequence[TaskId] = (),
+    now: Callable[[], datetime] = clock.now,
+) -> Session:
+    """Find out where the command runs. `logs` names the tasks whose log will be wanted.
+
+    Raises Undecided (`not-a-repository`, `remote-unreachable` for a remote that is not configured) and Usage for
+    names that are none.
+    """
+    git = Git(options.directory, environ)
+    config = read_config(git)
+    remote = _remote(options, environ, config)
+    promisor = any(key.endswith(".promisor") and value == "true" for key, value in config.items())
+    objects = git.objects(lazy_fetch=promisor)
+    objects.start()
+    try:
+        repository = open_repository(git, (*LIVE, *map(log_prefix, logs)), remote)
+    except BaseException:
+        objects.close()
+        raise
+    arbiter = None if options.no_remote else remote
+    return Session(
+        git=git,
+        objects=objects,
+        repository=repository,
+        logs_listed=tuple(map(log_prefix, logs)),
+        base=_base(options, environ, config, repository, remote),
+        remote=arbiter,
+        remote_left_out=remote if options.no_remote else None,
+        agent=_named(
+            parse_agent,
+            (options.agent, "--agent"),
+            (environ.get("SWARM_AGENT"), "SWARM_AGENT"),
+            (config.get("swarm.agent"), "swarm.agent"),
+        ),
+        branch=_branch(options, repository),
+        token=_token(options, environ),
+        partial_clone=promisor,
+        network_deadline=_deadline(environ),
+        clock=now,
+    )
+
+
+def _remote(options: Options, environ: Mapping[str, str], config: Mapping[str, str]) -> str | None:
+    named = options.remote or environ.get("SWARM_REMOTE") or config.get("swarm.remote")
+    known = [key[len("remote.") : -len(".url")] for key in config if key.startswith("remote.") and key.endswith(".url")]
+    if named is None:
+        return "origin" if "origin" in known else None
+    if named not in known:
+        have = ", ".join(map(printable, known)) or "none"
+        raise Undecided(
+            "remote-unreachable", f"there is no remote {printable(named)!r} here (there are: {have})", "git remote -v"
+        )
+    return named
+
+
+def _base(
+    options: Options,
+    environ: Mapping[str, str],
+    config: Mapping[str, str],
+    repository: Repository,
+    remote: str | None,
+) -> Branch:
+    named = _named(
+        parse_branch,
+        (options.base, "--base"),
+        (environ.get("SWARM_BASE"), "SWARM_BASE"),
+        (config.get("swarm.base"), "swarm.base"),
+    )
+    if named is not None:
+        return named
+    if repository.remote_head is not None:
+        return Branch(repository.remote_head.removeprefix(f"refs/remotes/{remote}/"))
+    return Branch(DEFAULT_BASE)
+
+
+def _branch(options: Options, repository: Repository) -> Branch | None:
+    named = _named(parse_branch, (options.branch, "--branch"))
+    if named is not None:
+        return named
+    head = repository.head
+    if head is None or not head.startswith(_HEADS):
+        return None
+    branch = Branch(head.removeprefix(_HEADS))
+    assert branch_ref(branch) == head
+    return branch
+
+
+def _token(options: Options, environ: Mapping[str, str]) -> Token | None:
+    secret = options.token or environ.get("SWARM_TOKEN")
+    return Token(None, tokens.hash_of(secret), None) if secret else None
+
+
+def _named(parse: Callable[[str], Name], *sources: tuple[str | None, str]) -> Name | None:
+    """The first source that says something, parsed. Raises Usage that names the source."""
+    for text, source in sources:
+        if text:
+            try:
+                return parse(text)
+            except ValueError as error:
+                raise Usage("usage", f"{source}: {error}") from None
+    return None
+
+
+def _deadline(environ: Mapping[str, str]) -> float:
+    text = environ.get("SWARM_TIMEOUT", "")
+    if not text:
+        return NETWORK_DEADLINE
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= 3600):
+        raise Usage("usage", f"SWARM_TIMEOUT: {text!r} is not a number of seconds from 1 to 3600")
+    return float(text)

@@ -1,0 +1,1 @@
+"""The files under `.agents/` as values: read strictly, once, and trusted by their types afterwards."""

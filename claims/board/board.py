@@ -1,0 +1,168 @@
+"""The board at one commit, read lazily through a port, each file once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from claims.board.config import CONFIG_PATH, Config, parse_config
+from claims.board.plan import MANIFEST_PATH, PLAN_PATH, Manifest, Plan, parse_manifest, parse_plan
+from claims.board.task import State, Task, parse_task, place_of, task_path
+from claims.errors import Undecided
+from claims.names import ObjectId, TaskId
+
+_FOLDER_MODES = (0o040000, 0o160000)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A direct child of a folder: its name, its mode as git writes it (0o100644, 0o120000, 0o040000…), its object.
+
+    `id` is None where nothing has been hashed (a working tree). Bytes of a name that are not UTF-8 are surrogates.
+    """
+
+    name: str
+    mode: int
+    id: ObjectId | None
+
+
+class TreeReader(Protocol):
+    """A tree of files. Paths are from its root, with `/`; links are never followed: a link's content is its target."""
+
+    def list(self, folder: str) -> tuple[Entry, ...] | None:
+        """The direct children of `folder`; None where there is no such folder."""
+        ...
+
+    def read(self, paths: Sequence[str]) -> Sequence[bytes | None]:
+        """The contents, in order, in one batch; None where there is no such file.
+
+        Raises Undecided("limits-exceeded") for a file over `node.MAX_FILE`, without having read it.
+        """
+        ...
+
+    def exists(self, paths: Sequence[str]) -> Sequence[bool]:
+        """Whether each path is a file (or link), in order, in one batch."""
+        ...
+
+
+class Board:
+    """The board as `commit` has it; `commit` is None for a working tree.
+
+    A file is read once, when it is first asked for; `prefetch` reads several in one batch. Every property and method
+    raises Undecided where a file that it needs is malformed, and goes on raising it.
+    """
+
+    __slots__ = ("_config", "_contents", "_manifest", "_plan", "_reader", "_tasks", "commit")
+
+    def __init__(self, commit: ObjectId | None, reader: TreeReader) -> None:
+        self.commit = commit
+        self._reader = reader
+        self._contents: dict[str, bytes | None] = {}
+        self._tasks: dict[str, Task] = {}
+        # A list of one once it is known: None is an answer.
+        self._config: Config | None = None
+        self._plan: list[Plan | None] = []
+        self._manifest: list[Manifest | None] = []
+
+    def prefetch(self, *tasks: TaskId) -> None:
+        """Read the configuration, the plan, the manifest and, wherever they are, the files of `tasks`, in one batch."""
+        self._read([CONFIG_PATH, PLAN_PATH, MANIFEST_PATH, *_places(tasks)])
+
+    @property
+    def config(self) -> Config:
+        """The configuration; its defaults where there is no file."""
+        if self._config is None:
+            data = self._content(CONFIG_PATH)
+            self._config = Config() if data is None else parse_config(data)
+        return self._config
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan; None where there is no file."""
+        if not self._plan:
+            data = self._content(PLAN_PATH)
+            self._plan.append(None if data is None else parse_plan(data))
+        return self._plan[0]
+
+    @property
+    def manifest(self) -> Manifest | None:
+        """The manifest; None where there is no file."""
+        if not self._manifest:
+            data = self._content(MANIFEST_PATH)
+            self._manifest.append(None if data is None else parse_manifest(data))
+        return self._manifest[0]
+
+    def places_of(self, ids: Iterable[TaskId]) -> dict[TaskId, tuple[State, ...]]:
+        """Every state in whose folder a file of the task stands: one, none, or, on a broken board, several.
+
+        One batch of look-ups, whatever the number of tasks on the board.
+        """
+        wanted = list(dict.fromkeys(ids))
+        unknown = [path for path in _places(wanted) if path not in self._contents]
+        there = self._reader.exists(unknown) if unknown else ()
+        found = dict(zip(unknown, there, strict=True))
+        return {task: tuple(state for state in State if self._is_at(task_path(task, state), found)) for task in wanted}
+
+    def states_of(self, ids: Iterable[TaskId]) -> dict[TaskId, State | None]:
+        """The state of each task, None where it is nowhere. Of several, `done` goes first, then `queued`."""
+        return {task: (places[0] if places else None) for task, places in self.places_of(ids).items()}
+
+    def task(self, task: TaskId, state: State) -> Task:
+        """The task's file in the folder of `state`.
+
+        Raises Undecided("malformed-task") where it is missing there or does not read.
+        """
+        path = task_path(task, state)
+        if path not in self._tasks:
+            data = self._content(path)
+            if data is None:
+                raise Undecided("malformed-task", f"{path}: there is no such file")
+            self._tasks[path] = parse_task(data, path)
+        return self._tasks[path]
+
+    def tasks(self, wanted: Mapping[TaskId, State]) -> dict[TaskId, Task | Undecided]:
+        """The tasks, each read where it is said to be, in one batch; for one that does not read, why not."""
+        self._read([task_path(task, state) for task, state in wanted.items()])
+        return {task: self._task_or_reason(task, state) for task, state in wanted.items()}
+
+    def ids_in(self, state: State) -> tuple[TaskId, ...]:
+        """The tasks with a file in the folder of `state`, sorted. Other files are passed over."""
+        entries = self._reader.list(state.folder) or ()
+        return tuple(sorted(task for entry in entries if (task := _task_of(entry, state)) is not None))
+
+    def counts(self) -> dict[State, int]:
+        """How many tasks each folder holds."""
+        return {state: len(self.ids_in(state)) for state in State}
+
+    def _task_or_reason(self, task: TaskId, state: State) -> Task | Undecided:
+        try:
+            return self.task(task, state)
+        except Undecided as reason:
+            return reason
+
+    def _is_at(self, path: str, found: Mapping[str, bool]) -> bool:
+        return found[path] if path in found else self._contents[path] is not None
+
+    def _content(self, path: str) -> bytes | None:
+        self._read([path])
+        return self._contents[path]
+
+    def _read(self, paths: Iterable[str]) -> None:
+        unread = [path for path in dict.fromkeys(paths) if path not in self._contents]
+        if unread:
+            self._contents.update(zip(unread, self._reader.read(unread), strict=True))
+
+
+def _places(tasks: Iterable[TaskId]) -> list[str]:
+    return [task_path(task, state) for task in tasks for state in State]
+
+
+def _task_of(entry: Entry, state: State) -> TaskId | None:
+    """The task whose file `entry` is, or None where it is something else."""
+    if entry.mode in _FOLDER_MODES:
+        return None
+    try:
+        return place_of(f"{state.folder}/{entry.name}")[0]
+    except ValueError:
+        return None

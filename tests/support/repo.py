@@ -30,7 +30,7 @@ class Snapshot:
     files: dict[str, tuple[int, bytes]]
     #: The same for `swarm/` in the worktree's private git directory, where tokens live.
     private: dict[str, tuple[int, bytes]]
-    #: Lock files that a killed git left, below the shared git directory.
+    #: Lock files that a killed git left.
     locks: list[str]
 
 
@@ -119,6 +119,10 @@ class Repo:
         """Where git keeps `name` for this worktree."""
         return self.path / self.git("rev-parse", "--git-path", name)
 
+    def locks(self) -> list[Path]:
+        """The lock files below the shared git directory, which a killed git leaves behind."""
+        return sorted((self.path / self.git("rev-parse", "--git-common-dir")).rglob("*.lock"))
+
     @property
     def url(self) -> str:
         """The file:// URL of this repository, which takes git's real transport."""
@@ -130,14 +134,13 @@ class Repo:
 
     def snapshot(self) -> Snapshot:
         """What is here now, to be compared later."""
-        common = self.path / self.git("rev-parse", "--git-common-dir")
         return Snapshot(
             head=self.git("symbolic-ref", "-q", "HEAD", ok=None) or self.git("rev-parse", "HEAD"),
             refs=self.refs("refs/"),
             index=[] if self.is_bare else self.git("ls-files", "--stage", "-z").split("\0"),
             files={} if self.is_bare else _files_below(self.path),
             private=_files_below(self.git_path("swarm")),
-            locks=sorted(str(lock.relative_to(common)) for lock in common.rglob("*.lock")),
+            locks=[str(lock) for lock in self.locks()],
         )
 
     def _commit_here(self, files: Files, message: str) -> str:

@@ -100,7 +100,10 @@ class GitWrapper:
         self._tell("fail", words, nth, code=code, stderr=stderr, when=when)
 
     def pause(self, when: When, *words: str, nth: int = 1, seconds: float = 30.0) -> Pause:
-        """Wait before or after git does its work, until `resume`; after `seconds` exit 97."""
+        """Wait before or after git does its work, until `resume`; after `seconds` exit 97.
+
+        It waits on where the parent is killed meanwhile, and then still does its work: so a late push is made.
+        """
         return Pause(self._folder, self._tell("pause", words, nth, when=when, seconds=seconds))
 
     def version(self, version: str) -> None:

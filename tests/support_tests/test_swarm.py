@@ -12,7 +12,11 @@ from tests.support.swarm import Command, Running, race, start, swarm
 
 STUB = """\
 #!{python}
-import json, os, pathlib, subprocess, sys
+import json, os, pathlib, subprocess, sys, time
+here = pathlib.Path.cwd()
+if "LATE" in os.environ:
+    time.sleep(0.3)
+    (here / "seen").write_text(repr(sorted(path.name for path in here.glob("acted-*"))))
 def main():
     name = sys.argv[1]
     if name == "claim":
@@ -20,6 +24,8 @@ def main():
         blob = subprocess.run(hashed, input=os.environ["WHO"], capture_output=True, text=True).stdout.strip()
         made = ["git", "update-ref", "refs/swarm/x", blob, "0" * len(blob)]
         sys.exit(2 if subprocess.run(made, capture_output=True).returncode else 0)
+    if name == "act":
+        (here / ("acted-" + sys.argv[2])).touch()
     if name == "say":
         print(json.dumps(dict(os.environ)))
     if name == "refuse":
@@ -30,7 +36,6 @@ def main():
     if name == "hang":
         print("hanging", flush=True)
         pathlib.Path("stuck").touch()
-        import time
         time.sleep(60)
 if __name__ == "__main__":
     main()
@@ -70,6 +75,13 @@ def test_a_race_has_one_winner(tmp_path: Path, stub: Path, warm: bool) -> None:
     assert sorted(result.code for result in results) == [0, 2, 2, 2, 2, 2]
     winner = [result.code for result in results].index(0)
     assert repo.cat("refs/swarm/x").decode() == f"a{winner}"
+
+
+def test_nobody_acts_before_the_last_is_ready(tmp_path: Path, stub: Path) -> None:
+    path = {"PYTHONPATH": str(tmp_path)}
+    race([(tmp_path, ["act", "a"], path), (tmp_path, ["act", "b"], path | {"LATE": "1"})], entry="swarm_stub:main")
+    assert (tmp_path / "seen").read_text() == "[]"
+    assert len(list(tmp_path.glob("acted-*"))) == 2
 
 
 def test_a_race_reads_any_output_and_says_who_cannot_start(tmp_path: Path, stub: Path) -> None:

@@ -120,7 +120,7 @@ class Ledger:
         """Rule 3: whether the whole set of a claim reads back: its ref and every lock and slot that it lists."""
         claim = entry.claim
         assert claim is not None
-        where = self.keys if entry.published else self.local
+        where = self.local if self.local.get(entry.ref) is entry else self.keys
         found = (where.get(key.ref) for key in keys_of(claim))
         return all(at is not None and at.claim is not None and at.claim.same_claim(claim) for at in found)
 

@@ -50,18 +50,22 @@ def draw(folder: Path, task: TaskId) -> Token:
 
 
 def settle(token: Token) -> Token:
-    """Give the token of a claim that is held its lasting name. Where that fails the first name serves as well."""
-    if token.path is None or token.task is None:
-        return token
-    lasting = token.path.with_name(f"{_PREFIX}{token.task}")
-    if token.path == lasting:
-        return token
-    try:
-        token.path.replace(lasting)
-        _sync(lasting.parent)
-    except OSError:
-        return token
-    return Token(token.task, token.hash, lasting)
+    """Give the token of a claim that is known to be held its lasting name."""
+    return _rename(token, f"{_PREFIX}{token.task}")
+
+
+def unsettle(token: Token) -> Token:
+    """Take the lasting name away before a renewal or a release is sent, until it is answered.
+
+    While a release may still land late, reading that the claim is there proves nothing: `claim` takes a token
+    without its lasting name as a sign to confirm by moving the claim.
+    """
+    return _rename(token, f"{_PREFIX}{token.task}.{token.hash[:8]}")
+
+
+def is_settled(token: Token) -> bool:
+    """Whether everything that was sent with this token has been answered. Of one given by option nothing is known."""
+    return token.path is not None and token.path.name == f"{_PREFIX}{token.task}"
 
 
 def discard(token: Token) -> None:
@@ -78,6 +82,17 @@ def held_here(folder: Path, task: TaskId | None = None) -> list[Token]:
         return []
     found = [_read(path) for path in paths if path.name.startswith(_PREFIX)]
     return [token for token in found if token is not None and task in (None, token.task)]
+
+
+def _rename(token: Token, name: str) -> Token:
+    """Either name serves to find a token, so a failure to rename it changes nothing that matters."""
+    if token.path is None or token.path.name == name:
+        return token
+    try:
+        renamed = token.path.replace(token.path.with_name(name))
+    except OSError:
+        return token
+    return Token(token.task, token.hash, renamed)
 
 
 def _read(path: Path) -> Token | None:

@@ -15,3 +15,11 @@ def choose_arbiter(session: Session) -> Arbiter:
     from claims.arbiter.remote import RemoteArbiter
 
     return RemoteArbiter(session, session.remote)
+
+
+def arbiter_of_unpublished(session: Session) -> Arbiter:
+    """Who decides on claims that were made without the remote that arbitrates now: the shared git directory still."""
+    from claims.arbiter.local import LocalArbiter
+    from claims.names import RefName
+
+    return LocalArbiter(session, RefName(f"refs/remotes/{session.remote}/{session.base}") if session.remote else None)

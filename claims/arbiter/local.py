@@ -15,18 +15,23 @@ from claims.transaction import Edit, Transaction
 
 
 class LocalArbiter:
-    """Reads and writes the refs that all linked worktrees of a clone share."""
+    """Reads and writes the refs that all linked worktrees of a clone share.
+
+    `base_ref` is where base is found, by default the local branch; where a remote arbitrates other claims, its
+    remote-tracking branch serves for those that were made without it.
+    """
 
     remote: str | None = None
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, base_ref: RefName | None = None) -> None:
         self._session = session
+        self._base_ref = base_ref or branch_ref(session.base)
         self._names_are_fresh = True
 
     def read(self, logs: Sequence[TaskId] = ()) -> Reading:
         session = self._session
         now = session.clock()
-        base_ref = branch_ref(session.base)
+        base_ref = self._base_ref
         prefixes = (*LIVE, *map(log_prefix, logs))
         refs = self._resolve(prefixes, base_ref)
         base = refs.pop(base_ref, None)

@@ -40,6 +40,10 @@ class Malformed(ValueError):
         return Undecided(code, f"{where}:{self.line}: {self.message}", self.hint)
 
 
+class Forbidden(Malformed):
+    """What no file under `.agents/` may have, as against what only a fuller reader of YAML than ours would read."""
+
+
 # YAML 1.2.2, section 10.3.2 (core schema), tag resolution.
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOL = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from claims.board.node import MAX_DEPTH, MAX_FILE, MAX_FRONT_MATTER, Malformed, Node, Value, resolve
+from claims.board.node import MAX_DEPTH, MAX_FILE, MAX_FRONT_MATTER, Forbidden, Malformed, Node, Value, resolve
 from claims.errors import Undecided
 
 _CLOSING = re.compile(rb"\n---\r?(?:\n|\Z)")
@@ -45,6 +45,7 @@ _CANNOT_BEGIN = {
     "|": "a block of text inside a list in brackets",
     ">": "a block of text inside a list in brackets",
 }
+_FORBIDDEN = frozenset("&*!%")
 _QUOTE_IT = "if it is text, put it in quotes"
 
 
@@ -172,6 +173,9 @@ class _Reader:
     def wrong(self, message: str, hint: str | None = None) -> Malformed:
         return Malformed(self.line, message, hint)
 
+    def forbidden(self, message: str, hint: str | None = None) -> Forbidden:
+        return Forbidden(self.line, message, hint)
+
     def _next(self) -> None:
         lines = self._lines
         for at in range(self._at + 1, len(lines)):
@@ -180,7 +184,7 @@ class _Reader:
             if text and text[0] != "#":
                 self._at, self.indent, self.text = at, len(line) - len(text), text
                 if text[0] == "\t":
-                    raise self.wrong("a tab in the indentation", "indent with spaces")
+                    raise self.forbidden("a tab in the indentation", "indent with spaces")
                 return
         self._at, self.indent, self.text = len(lines), -1, ""
 
@@ -194,7 +198,7 @@ class _Reader:
                 raise self._no_key()
             key = match.group(1)
             if key in found:
-                raise self.wrong(f"the key `{key}` again; it is on line {found[key].line} already")
+                raise self.forbidden(f"the key `{key}` again; it is on line {found[key].line} already")
             if not isinstance(resolve(key, self.line), str):
                 raise self.wrong(f"the key `{key}` is not text")
             found[key] = self._value(self.text[match.end() :], indent, depth, in_mapping=True)
@@ -262,7 +266,7 @@ class _Reader:
         text = text.rstrip(" ")
         first = text[:1]
         if first in _CANNOT_BEGIN:
-            raise self.wrong(f"{_CANNOT_BEGIN[first]} is not read here", _QUOTE_IT)
+            raise self._cannot_begin(first)
         if first in ("-", "?", ":") and text[1:2] in ("", " "):
             raise self.wrong(f"`{first}` begins a value", _QUOTE_IT)
         if "\t" in text:
@@ -323,6 +327,9 @@ class _Reader:
         item = match.group()
         if not item.strip(" "):
             raise self.wrong("an empty item, or an end of line, in a list in brackets", "close it with `]` on its line")
+        if first == "?":
+            # A key to some parsers, even without a blank after it.
+            raise self.wrong("`?` begins an item in a list in brackets", _QUOTE_IT)
         if " #" in item:
             raise self.wrong("a comment in the middle of a list", _QUOTE_IT)
         return self._plain(item), match.end()
@@ -350,8 +357,9 @@ class _Reader:
         while margin > indent and end < len(lines) and _belongs(lines[end], margin):
             content.append(lines[end][margin:])
             end += 1
-        if any(content[: first - start]):
-            raise self.wrong("a block of text whose first, blank line is longer than its margin")
+        if any(lines[start:first]):
+            # Parsers disagree on what blanks before the first line of text mean for its margin.
+            raise self.wrong("blanks on an empty line at the start of a block of text", "leave the line empty")
         self._at = end - 1
         self._next()
         kept = len(content)
@@ -361,7 +369,11 @@ class _Reader:
 
     def _check(self, depth: int) -> None:
         if depth > MAX_DEPTH:
-            raise self.wrong(f"nested deeper than {MAX_DEPTH}")
+            raise self.forbidden(f"nested deeper than {MAX_DEPTH}")
+
+    def _cannot_begin(self, first: str) -> Malformed:
+        kind = Forbidden if first in _FORBIDDEN else Malformed
+        return kind(self.line, f"{_CANNOT_BEGIN[first]} is not read here", _QUOTE_IT)
 
     def _too_deep(self) -> Malformed:
         return self.wrong(
@@ -373,11 +385,11 @@ class _Reader:
         """Say what stands where a key, or on a line of its own a list item, should."""
         first, text = self.text[0], self.text
         if text.startswith("<<:"):
-            return self.wrong("a merge key (`<<`)", "write the keys out")
+            return self.forbidden("a merge key (`<<`)", "write the keys out")
         if self.indent == 0 and (text == "..." or text.startswith(("--- ", "... "))):
             return self.wrong("a second document")
         if first in _CANNOT_BEGIN:
-            return self.wrong(f"{_CANNOT_BEGIN[first]} where a key is expected")
+            return self._cannot_begin(first)
         if first in "\"'":
             return self.wrong("a key in quotes", "write keys without quotes")
         if first == "?" and text[1:2] in ("", " "):

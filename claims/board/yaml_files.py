@@ -12,11 +12,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from claims.board.node import MAX_DEPTH, Malformed, Node, resolve
+from claims.board.node import MAX_DEPTH, Forbidden, Malformed, Node, plain, resolve
 from claims.board.strict_yaml import check_size, decode, read_mapping
+from claims.errors import Undecided, Usage
+from claims.names import TaskId
 
 if TYPE_CHECKING:
     from ruamel.yaml import YAML
+
+_MANIFEST_CODE = "malformed-manifest"
 
 _REFUSED_TOKENS = {
     "DirectiveToken": "a directive (`%`)",
@@ -54,6 +58,8 @@ def _read(text: str) -> dict[str, Node]:
         return {}
     try:
         return read_mapping(lines, 1)
+    except Forbidden:
+        raise
     except Malformed:
         return _read_with_ruamel(text)
 
@@ -148,3 +154,100 @@ def _convert_mapping(node: Any, depth: int) -> dict[str, Node]:
             raise Malformed(line, f"the key `{key}` again; it is on line {found[key].line} already")
         found[key] = _convert(value_node, depth + 1)._replace(line=line)
     return found
+
+
+def add_task_to_milestone(data: bytes, milestone: str, task: TaskId, where: str) -> bytes:
+    """`manifest.yaml` with `task` at the end of a milestone's tasks, and every other byte as it was.
+
+    Raises Usage where there is no such milestone; Undecided("malformed-manifest") where the file does not read, or is
+    written in a way that leaves no simple place for one more task.
+    """
+    document: Any = plain(Node(load(data, where, _MANIFEST_CODE), 1))
+    stone = _stone(document, milestone, where)
+    tasks = stone.get("tasks")
+    if isinstance(tasks, list) and task in tasks:
+        return data
+    after = _with_task(data.decode(), milestone, task)
+    stone["tasks"] = [*tasks, task] if isinstance(tasks, list) else [task]
+    if after is None or not _says(after, document, where):
+        raise Undecided(
+            _MANIFEST_CODE,
+            f"{where}: found no simple place for one more task of the milestone {milestone}",
+            f"add {task} to its tasks by hand",
+        )
+    return after
+
+
+def _stone(document: Any, milestone: str, where: str) -> dict[str, Any]:
+    """The milestone within the document. Raises Usage where there is none."""
+    listed = document.get("milestones")
+    stones = [stone for stone in listed if isinstance(stone, dict)] if isinstance(listed, list) else []
+    for stone in stones:
+        if stone.get("id") == milestone:
+            return stone
+    known = ", ".join(str(stone.get("id")) for stone in stones)
+    raise Usage("usage", f"{where} has no milestone {milestone!r}; it has {known or 'none'}")
+
+
+def _says(data: bytes, document: Any, where: str) -> bool:
+    try:
+        return bool(plain(Node(load(data, where, _MANIFEST_CODE), 1)) == document)
+    except Undecided:
+        return False
+
+
+def _with_task(text: str, milestone: str, task: TaskId) -> bytes | None:
+    """`text` with the task inserted, to be checked by reading; None where there is no place for it."""
+    try:
+        keys = {key.value: value for key, value in _compose(text).value}
+    except Malformed:
+        return None
+    stones = [stone for stone in keys["milestones"].value if stone.id == "mapping"]
+    named = [stone for stone in stones if (entry := _entry(stone, "id")) and entry[1].value == milestone]
+    place = _place(text, named[0], task) if named else None
+    return (text[: place[0]] + place[1] + text[place[0] :]).encode() if place else None
+
+
+def _place(text: str, stone: Any, task: TaskId) -> tuple[int, str] | None:
+    """Where in `text` to insert what, so that the milestone has one more task."""
+    entry = _entry(stone, "tasks")
+    if entry is None:
+        return _place_for_key(text, stone, task)
+    key, tasks = entry
+    if tasks.id == "scalar" and not tasks.value:
+        # `tasks:` with nothing after it.
+        return text.index(":", key.end_mark.index) + 1, f" [{task}]"
+    if tasks.id != "sequence":
+        return None
+    if not tasks.flow_style:
+        return _next_line_like(text, tasks.value[-1], task)
+    if tasks.value:
+        return tasks.value[-1].end_mark.index, f", {task}"
+    return tasks.end_mark.index - 1, task
+
+
+def _place_for_key(text: str, stone: Any, task: TaskId) -> tuple[int, str]:
+    """Where a milestone without `tasks` gets them: after its id."""
+    key, value = _entry(stone, "id")
+    if stone.flow_style:
+        return value.end_mark.index, f", tasks: [{task}]"
+    return _after_line(text, value.end_mark.index, " " * key.start_mark.column + f"tasks: [{task}]")
+
+
+def _next_line_like(text: str, item: Any, task: TaskId) -> tuple[int, str]:
+    """The line below a list item, with the same dash before the task."""
+    start = text.rfind("\n", 0, item.start_mark.index) + 1
+    return _after_line(text, item.end_mark.index, text[start : item.start_mark.index] + task)
+
+
+def _after_line(text: str, at: int, line: str) -> tuple[int, str]:
+    """Where `line` goes to stand below the line that `at` is on, with an end like that one's."""
+    end = text.find("\n", at)
+    if end < 0:
+        return len(text), "\n" + line
+    return end + 1, line + ("\r\n" if text[end - 1] == "\r" else "\n")
+
+
+def _entry(mapping: Any, key: str) -> Any:
+    """A mapping's key and value as nodes, or None."""
+    return next(((node, value) for node, value in mapping.value if node.value == key), None)

@@ -1,0 +1,116 @@
+"""`swarm`: the table of commands, and the edge at which exceptions become words and exit statuses."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from claims import __version__
+from claims.cli import options, render
+from claims.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, SwarmError, Undecided, Usage
+
+#: Every command and its module, in the order in which the help lists them. A module is loaded when it is used.
+COMMANDS = {
+    "init": "claims.cli.init",
+    "add": "claims.cli.add",
+    "tasks": "claims.cli.tasks",
+    "show": "claims.cli.show",
+    "claim": "claims.cli.claim",
+    "renew": "claims.cli.renew",
+    "release": "claims.cli.release",
+    "steal": "claims.cli.steal",
+    "check": "claims.cli.check",
+    "status": "claims.cli.status",
+    "reap": "claims.cli.reap",
+    "reopen": "claims.cli.reopen",
+    "log": "claims.cli.log",
+    "prune": "claims.cli.prune",
+    "demo": "claims.cli.demo",
+}
+
+HELP = """Claims keep coding agents that share one repository out of each other's way.
+
+Claim a task before you edit anything; the claim is a lease that you renew, release, or lose.
+
+\b
+  swarm tasks --ready                  what can be claimed now
+  swarm claim T-… --agent codex:auth   take it, with all its locks, or be told why not
+  swarm renew --every 10               keep it while you work
+  swarm check                          is it still mine, and what is left to do?
+  swarm release --done                 finished: say so, then open the pull request
+"""
+
+
+class Commands(click.Group):
+    """The group that loads a command's module when it is needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        module = COMMANDS.get(cmd_name)
+        if module is None:
+            return None
+        command: click.Command = importlib.import_module(module).command
+        return command
+
+
+@click.group(
+    cls=Commands, help=HELP, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
+)
+@click.version_option(__version__, message="swarm %(version)s")
+@options.common
+@click.pass_context
+def swarm(context: click.Context) -> None:
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+        context.exit(EXIT_USAGE)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The console script. Exits with a status of `claims.errors`; never shows a traceback unless SWARM_DEBUG=1."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    sys.exit(run(swarm, "swarm", given))
+
+
+def run(group: click.Group, name: str, arguments: list[str]) -> int:
+    """Run a command line and return its exit status."""
+    as_json = "--json" in arguments[: arguments.index("--") if "--" in arguments else len(arguments)]
+    try:
+        status = _invoke(group, name, arguments)
+        sys.stdout.flush()
+        return status
+    except SwarmError as problem:
+        render.error(problem, as_json=as_json)
+        return problem.exit
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader has gone. Python would complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_OK
+    except Exception as bug:
+        if os.environ.get("SWARM_DEBUG") == "1":
+            raise
+        message = f"{type(bug).__name__}: {bug}"
+        render.error(Undecided("unexpected", message, "SWARM_DEBUG=1 shows the traceback"), as_json=as_json)
+        return Undecided.exit
+
+
+def _invoke(group: click.Group, name: str, arguments: list[str]) -> int:
+    """Let click parse and call, and turn its exceptions into ours."""
+    try:
+        value: Any = group.main(arguments, prog_name=name, standalone_mode=False)
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except click.Abort:
+        return EXIT_INTERRUPTED
+    except click.UsageError as wrong:
+        where = wrong.ctx.command_path if wrong.ctx is not None else name
+        raise Usage("usage", " ".join(wrong.format_message().split()), f"{where} --help") from None
+    return value if isinstance(value, int) else EXIT_OK

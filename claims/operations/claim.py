@@ -1,0 +1,193 @@
+"""`swarm claim`: take a task, all its locks and a slot, or nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from claims.admission import held_message
+from claims.arbiter import Arbiter, Reading
+from claims.clock import format_instant
+from claims.errors import Conflict, Refused, SwarmError
+from claims.git_tree import board_at
+from claims.ledger import Entry, Ledger
+from claims.names import claim_ref
+from claims.notice import Notice
+from claims.operations import overlap
+from claims.operations.attempt import Done, Step, carry_out
+from claims.operations.renew import renewal
+from claims.operations.replacing import Request, Writer, blob_of, edits_for
+from claims.operations.result import ClaimResult, remaining, state_of
+from claims.record import Claim, Closed, close
+from claims.session import Session
+from claims.tokens import Token, is_settled
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A claim that this command holds now, and the reading that it was decided on."""
+
+    claim: Claim
+    reading: Reading
+    already: bool = False
+
+
+def claim(session: Session, arbiter: Arbiter, request: Request) -> ClaimResult:
+    """Claim a task. Raises every refusal of admission in one error.
+
+    Asked again by the holder it says so and changes nothing; what a crash left of one's own is made whole.
+    """
+    session.needs_arbiter()
+    writer = Writer(session, arbiter, request)
+
+    def decide(reading: Reading) -> Done[Held] | Step[Held]:
+        ledger = reading.ledger
+        entry = ledger.held_on(request.task)
+        unpublished: Claim | None = None
+        if entry is not None and entry.claim is not None and entry.claim.token_hash in writer.mine():
+            if not entry.published and arbiter.remote is not None:
+                _refuse_other(entry, ledger, writer)
+                unpublished = entry.claim
+            else:
+                answer = _again(session, arbiter, writer, entry, reading)
+                if answer is not None:
+                    return answer
+        admitted = writer.admit(reading, None)
+        attempt = writer.compose(admitted, unpublished)
+        ended = _own_end(ledger, attempt.claim)
+        blob = blob_of(arbiter, attempt.claim)
+        transaction = edits_for(arbiter, admitted, attempt.claim, blob, admitted.situation.aside, ended)
+        return Step(transaction, Held(attempt.claim, reading), (attempt.claim, blob))
+
+    try:
+        held = carry_out(arbiter, [request.task], decide)
+    except SwarmError as error:
+        writer.give_up(error)
+        raise
+    writer.settle(held.claim)
+    return _result(session, held)
+
+
+def result_of(session: Session, taken: Claim, reading: Reading, *, already: bool = False) -> ClaimResult:
+    """The claim as it is told, with what its holder should know: overlaps, work before the claim, the last release."""
+    return _result(session, Held(taken, reading, already))
+
+
+def _again(
+    session: Session, arbiter: Arbiter, writer: Writer, entry: Entry, reading: Reading
+) -> Done[Held] | Step[Held] | None:
+    """The answer to a holder who claims again; None where only a part of the claim is there and it starts over."""
+    ledger, held = reading.ledger, entry.claim
+    assert held is not None
+    _refuse_other(entry, ledger, writer)
+    if held.expired(ledger.now):
+        raise Refused(
+            "claim-expired",
+            f"your claim on {held.task} expired at {format_instant(held.expires_at)}",
+            f"swarm renew {held.task}",
+            {"task": held.task, "expiresAt": format_instant(held.expires_at)},
+        )
+    if not ledger.whole(entry):
+        return None
+    token = writer.mine()[held.token_hash or ""]
+    if is_settled(token) or _is_here(writer, token):
+        return Done(Held(held, reading, already=True))
+    # What was sent with this token last has not been answered and may still land: only a move settles it.
+    config = board_at(session, reading.base).config
+    longer = max(held.expires_at, ledger.now + timedelta(minutes=config.lease_minutes))
+    moved, blob, transaction = renewal(arbiter, ledger, entry, longer)
+    return Step(transaction, Held(moved, reading, already=True), (moved, blob))
+
+
+def _is_here(writer: Writer, token: Token) -> bool:
+    return any(is_settled(other) for other in writer.mine().values() if other.hash == token.hash)
+
+
+def _refuse_other(entry: Entry, ledger: Ledger, writer: Writer) -> None:
+    """A token of ours, but claimed on another branch or under another name: that is not this claim."""
+    held = entry.claim
+    assert held is not None
+    applicant = writer.applicant
+    if (held.branch, held.agent) == (applicant.branch, applicant.agent):
+        return
+    held_by = held_message(entry, ledger)
+    raise Conflict(
+        "claim-held",
+        f"{held_by.message}; its token is here, but this is {applicant.agent} on {applicant.branch}",
+        f"git switch {held.branch}, or: swarm release {held.task}",
+        held_by.details,
+    )
+
+
+def _own_end(ledger: Ledger, new: Claim) -> list[Claim]:
+    """The record of one's own torn claim, where a new one takes its place: others may have seen it held."""
+    at = ledger.claims.get(new.task)
+    if at is None or at.claim is None or at.claim.closed is not None or ledger.has_ended(at.claim):
+        return []
+    closed = Closed(new.claimed_at, new.agent, "released", "only a part of it was there; claimed again", None)
+    return [close(at.claim, closed)]
+
+
+def _result(session: Session, held: Held) -> ClaimResult:
+    claim, ledger = held.claim, held.reading.ledger
+    now = replace(ledger, now=session.clock())
+    if claim.expired(now.now):
+        message = f"the lease of {claim.task} ran out while it was being claimed"
+        raise Refused("claim-expired", message, f"swarm renew {claim.task}")
+    board = board_at(session, held.reading.base)
+    notices = [
+        *overlap.notices(session, board, claim.task, ledger),
+        *_work_before(session, held),
+        *_last_release(ledger, claim),
+        *unpublished_notices(ledger, claim),
+    ]
+    return ClaimResult(
+        claim, claim_ref(claim.task), state_of(claim, now), remaining(claim, now), held.already, tuple(notices)
+    )
+
+
+def unpublished_notices(ledger: Ledger, but: Claim | None) -> list[Notice]:
+    """Claims of this clone that the remote does not know: they hold here and nowhere else."""
+    claims = [entry.claim for entry in ledger.held() if not entry.published and entry.claim is not None]
+    return [
+        Notice(
+            "unpublished-claim",
+            f"{claim.task} was claimed by {claim.agent} without a remote; it counts in this clone only",
+            {"task": claim.task, "agent": claim.agent, "branch": claim.branch},
+        )
+        for claim in claims
+        if ledger.local and (but is None or claim.task != but.task)
+    ]
+
+
+def _work_before(session: Session, held: Held) -> list[Notice]:
+    """The gate takes commits that are older than their claim for unclaimed work."""
+    claim = held.claim
+    if held.already or claim.branch_commit is None or claim.branch_commit == held.reading.base:
+        return []
+    counted = session.git.run("rev-list", "--count", claim.branch_commit, f"^{held.reading.base}", ok=(0, 128))
+    count = int(counted.out or b"0")
+    if counted.code != 0 or count == 0:
+        return []
+    return [
+        Notice(
+            "work-before-claim",
+            f"{claim.branch} has {count} commit{'s' if count > 1 else ''} that {session.base} lacks: "
+            "the gate takes work that precedes its claim as unclaimed",
+            {"branch": claim.branch, "commits": count},
+        )
+    ]
+
+
+def _last_release(ledger: Ledger, claim: Claim) -> list[Notice]:
+    closed = [entry.claim for entry in ledger.logs.get(claim.task, ()) if entry.claim is not None]
+    last = closed[-1] if closed else None
+    if last is None or last.closed is None or not last.closed.reason or last.same_claim(claim):
+        return []
+    return [
+        Notice(
+            "last-release",
+            f"{claim.task} was {last.closed.outcome} before by {last.closed.by}: {last.closed.reason}",
+            {"outcome": last.closed.outcome, "by": last.closed.by, "reason": last.closed.reason},
+        )
+    ]

@@ -1,0 +1,144 @@
+"""`swarm reap`: clear away expired claims, debris of killed processes, and completion records that base has merged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from claims.arbiter import Arbiter, Reading, Verdict
+from claims.arbiter.choose import arbiter_of_unpublished
+from claims.board.task import State
+from claims.git_tree import board_at
+from claims.ledger import Entry, Key, Ledger, carrying, keys_of
+from claims.names import LockKey, RefName, TaskId, claim_ref
+from claims.operations.replacing import log_edits
+from claims.operations.result import claim_json
+from claims.record import Claim, Closed, close
+from claims.session import Session
+from claims.transaction import Edit, Transaction, ordered
+
+
+@dataclass
+class Reaped:
+    """What was archived as expired, what was deleted because it was over before, what moved meanwhile."""
+
+    reaped: list[dict[str, object]] = field(default_factory=list)
+    deleted: list[dict[str, object]] = field(default_factory=list)
+    skipped: list[dict[str, object]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """One thing to clear away: how to tell of it, where, and the transaction (built when its turn comes)."""
+
+    kind: str
+    facts: dict[str, object]
+    build: Callable[[], Transaction]
+
+
+def reap(session: Session, arbiter: Arbiter, reason: str | None, *, dry_run: bool) -> Reaped:
+    """Clear away, a transaction each; whatever moved meanwhile is skipped, and anyone may."""
+    if not dry_run:
+        session.needs_arbiter()
+    result = Reaped()
+    reading = _with_logs(arbiter)
+    _clear(arbiter, _items(session, arbiter, reading, reason), result, dry_run)
+    if arbiter.remote is not None and any(entry.claim for entry in reading.ledger.local.values()):
+        own = arbiter_of_unpublished(session)
+        local = _with_logs(own)
+        unpublished = {entry.claim.identity for entry in reading.ledger.local.values() if entry.claim is not None}
+        items = [item for item in _items(session, own, local, reason) if item.facts.get("identity") in unpublished]
+        _clear(own, items, result, dry_run)
+    return result
+
+
+def _with_logs(arbiter: Arbiter) -> Reading:
+    """Read twice: which tasks have refs, then those refs again with the tasks' logs, which tell what has ended."""
+    first = arbiter.read().ledger
+    named = [entry.claim.task for entry in (*first.keys.values(), *first.local.values()) if entry.claim is not None]
+    tasks = sorted({*first.claims, *named})
+    reading = arbiter.read(tasks) if tasks else arbiter.read()
+    # Debris is judged by claim refs that were read after the lock refs.
+    return arbiter.read_claims_again(reading) if reading.ledger.keys else reading
+
+
+def _clear(arbiter: Arbiter, items: Iterable[_Item], result: Reaped, dry_run: bool) -> None:
+    for item in items:
+        told = {name: value for name, value in item.facts.items() if name != "identity"}
+        if dry_run or arbiter.apply(item.build()).verdict is Verdict.APPLIED:
+            (result.reaped if item.kind == "expired" else result.deleted).append({"kind": item.kind, **told})
+        else:
+            result.skipped.append({"kind": item.kind, **told})
+
+
+def _items(session: Session, arbiter: Arbiter, reading: Reading, reason: str | None) -> list[_Item]:
+    ledger = reading.ledger
+    finished = [
+        task for task, entry in ledger.claims.items() if entry.claim is not None and entry.claim.closed is not None
+    ]
+    states = board_at(session, reading.base).states_of(finished) if finished else {}
+    items: list[_Item] = []
+    going: set[RefName] = set()
+    for _, entry in sorted(ledger.claims.items()):
+        kind = _kind_of(entry, ledger, states)
+        if kind is not None and entry.claim is not None:
+            items.append(_claim_item(session, arbiter, ledger, entry, kind, reason))
+            going.update(at.ref for _, at in ledger.keys_carrying(entry.claim))
+    return items + _debris(ledger, going)
+
+
+def _kind_of(entry: Entry, ledger: Ledger, states: dict[TaskId, State | None]) -> str | None:
+    claim = entry.claim
+    if claim is None:
+        return None
+    if ledger.has_ended(claim):
+        return "ended"
+    if claim.closed is not None:
+        return "merged" if states.get(claim.task) in (State.DONE, None) else None
+    return "expired" if claim.expired(ledger.now) else None
+
+
+def _claim_item(
+    session: Session, arbiter: Arbiter, ledger: Ledger, entry: Entry, kind: str, reason: str | None
+) -> _Item:
+    claim = entry.claim
+    assert claim is not None
+
+    def build() -> Transaction:
+        owed = ledger.owed(claim)
+        ends: list[Claim] = [claim] if kind == "merged" else []
+        if kind == "expired":
+            at = ledger.next_instant(claim.task)
+            closed = Closed(at, session.agent or "unknown", "expired", reason, None)
+            ends = [close(claim, closed, carrying(owed))]
+        edits = log_edits(arbiter, ledger, [*owed, *ends])
+        edits.append(Edit(claim_ref(claim.task), entry.id, None))
+        edits += [Edit(at_key.ref, at_key.id, None) for _, at_key in ledger.keys_carrying(claim)]
+        return ordered(edits, claim_first=True)
+
+    return _Item(kind, {**claim_json(claim), "ref": entry.ref, "identity": claim.identity}, build)
+
+
+def _debris(ledger: Ledger, going: set[RefName]) -> list[_Item]:
+    """Lock and slot refs that no claim takes, except those that go with their claim."""
+    items: list[_Item] = []
+    for ref, entry in sorted(ledger.keys.items()):
+        if entry.claim is None or ref in going or ledger.taker(_key_of(entry.claim, ref)) is not None:
+            continue
+        facts: dict[str, object] = {
+            "ref": ref,
+            "task": entry.claim.task,
+            "agent": entry.claim.agent,
+            "identity": entry.claim.identity,
+        }
+        items.append(_Item("debris", facts, _deletion(ref, entry)))
+    return items
+
+
+def _deletion(ref: RefName, entry: Entry) -> Callable[[], Transaction]:
+    return lambda: ordered([Edit(ref, entry.id, None)])
+
+
+def _key_of(claim: Claim, ref: RefName) -> Key:
+    """The key that a ref stands for, as the claim at it lists it."""
+    return next((key for key in keys_of(claim) if key.ref == ref), Key(LockKey(""), ref))

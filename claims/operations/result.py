@@ -1,0 +1,75 @@
+"""What a command found or did, as a value that the CLI prints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from claims.ledger import Entry, Ledger
+from claims.names import ObjectId, RefName
+from claims.notice import Notice
+from claims.record import Claim, to_json
+
+#: Members of the blob that command output leaves out: they are of no use to its reader.
+_NOT_SHOWN = ("tokenHash", "replaced", "taskDigest")
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimResult:
+    """One claim as a command left it. `already`: nothing had to change. `next_steps` are commands for its holder."""
+
+    claim: Claim
+    ref: RefName
+    state: str
+    remaining: int
+    already: bool = False
+    notices: tuple[Notice, ...] = ()
+    next_steps: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        value = {**claim_json(self.claim), "state": self.state, "remaining": self.remaining, "ref": self.ref}
+        if self.already:
+            value["already"] = True
+        if self.next_steps:
+            value["next"] = list(self.next_steps)
+        return {**value, "warnings": [notice.to_json() for notice in self.notices]}
+
+
+@dataclass(frozen=True, slots=True)
+class Attempted:
+    """A claim that an attempt wrote and the blob it is."""
+
+    claim: Claim
+    blob: ObjectId
+
+
+def claim_json(claim: Claim) -> dict[str, Any]:
+    """A claim with the blob's member names, and whether a remote arbitrated it."""
+    members = {name: value for name, value in to_json(claim).items() if name not in _NOT_SHOWN}
+    members.pop("local", None)
+    return {**members, "published": not claim.local}
+
+
+def state_of(claim: Claim, ledger: Ledger) -> str:
+    """`active`, `expired` or `finished`."""
+    if claim.closed is not None:
+        return "finished" if claim.closed.outcome == "done" else claim.closed.outcome
+    return "expired" if claim.expired(ledger.now) else "active"
+
+
+def remaining(claim: Claim, ledger: Ledger) -> int:
+    """Whole seconds until the lease runs out, negative once past."""
+    return int((claim.expires_at - ledger.now).total_seconds() // 1)
+
+
+def entry_json(entry: Entry, ledger: Ledger) -> dict[str, Any]:
+    """A live ref for `status` and `show`: its claim, or that it is malformed and why."""
+    if entry.claim is None:
+        return {"state": "malformed", "ref": entry.ref, "id": entry.id, "fault": entry.fault}
+    claim = entry.claim
+    return {
+        **claim_json(claim),
+        "state": state_of(claim, ledger),
+        "remaining": remaining(claim, ledger),
+        "ref": entry.ref,
+    }

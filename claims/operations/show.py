@@ -1,0 +1,72 @@
+"""`swarm show`: one task whole: its file, its claim, and how its last claim ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from claims.admission import Situation, readiness
+from claims.arbiter import Arbiter
+from claims.board.task import task_path
+from claims.errors import Refused, SwarmError
+from claims.git_tree import GitTree, board_at
+from claims.names import TaskId
+from claims.operations.candidate import kinds_of_held, read_candidate
+from claims.operations.result import claim_json, entry_json
+from claims.record import Claim, closed_to_json
+from claims.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A task as base has it. `file` is its text; `reasons` say why it cannot be claimed now."""
+
+    task: TaskId
+    state: str | None
+    path: str | None
+    file: str | None
+    claim: dict[str, Any] | None
+    last: dict[str, Any] | None
+    reasons: tuple[SwarmError, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        reasons = [{"code": one.code, "message": one.message, "hint": one.hint} for one in self.reasons]
+        return {
+            "task": self.task,
+            "state": self.state,
+            "path": self.path,
+            "file": self.file,
+            "claim": self.claim,
+            "last": self.last,
+            "ready": not self.reasons,
+            "reasons": reasons,
+        }
+
+
+def show(session: Session, arbiter: Arbiter, task: TaskId) -> Shown:
+    """Read a task and its claims. Raises Refused `task-unknown` where neither base nor a claim knows it."""
+    reading = arbiter.read([task])
+    ledger = reading.ledger
+    board = board_at(session, reading.base)
+    candidate = read_candidate(board, task)
+    entry = ledger.held_on(task) or ledger.claims.get(task)
+    ended = [old.claim for old in ledger.logs.get(task, ()) if old.claim is not None]
+    if candidate.state is None and entry is None and not ended:
+        raise Refused("task-unknown", f"neither base nor a claim knows {task}", "swarm tasks")
+    path = task_path(task, candidate.state) if candidate.state is not None else None
+    data = GitTree(session, reading.base).read([path])[0] if path is not None else None
+    situation = Situation(ledger, (), kinds_of_held(board, ledger, candidate.config), arbiter.remote)
+    return Shown(
+        task=task,
+        state=candidate.state.value if candidate.state is not None else None,
+        path=path,
+        file=data.decode("utf-8", "replace") if data is not None else None,
+        claim=entry_json(entry, ledger) if entry is not None else None,
+        last=_ended_json(ended[-1]) if ended else None,
+        reasons=tuple(readiness(candidate, session.agent, situation)),
+    )
+
+
+def _ended_json(claim: Claim) -> dict[str, Any]:
+    assert claim.closed is not None
+    return {**claim_json(claim), "closed": closed_to_json(claim.closed)}

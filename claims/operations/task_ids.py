@@ -1,0 +1,38 @@
+"""From what was typed to a task id: whole, or a unique prefix of it or of its hex digits."""
+
+from __future__ import annotations
+
+from claims.board.board import Board
+from claims.board.task import State
+from claims.errors import Refused, Usage
+from claims.git import printable
+from claims.ledger import Ledger
+from claims.names import TaskId, parse_task_id
+
+_SHORTEST = 4
+_NAMED = 20
+
+
+def whole_id(text: str) -> TaskId | None:
+    """`text` as a task id where it is one; None where it may be a shortened one. Raises Usage where it cannot be."""
+    try:
+        return parse_task_id(text)
+    except ValueError as error:
+        if len(text) >= len("T-20260814-abcdef01") or len(text) < _SHORTEST or not text.isascii():
+            raise Usage(
+                "usage", f"{error}, or {_SHORTEST} or more characters from the start of it or its hex"
+            ) from None
+        return None
+
+
+def resolve(text: str, board: Board, ledger: Ledger) -> TaskId:
+    """The one task on base or under claim that `text` shortens. Raises `ambiguous-id` and `task-unknown`."""
+    known = {task for state in State for task in board.ids_in(state)} | set(ledger.claims)
+    found = sorted(task for task in known if task.startswith(text) or task.rpartition("-")[2].startswith(text))
+    if len(found) == 1:
+        return found[0]
+    shown = printable(text)
+    if not found:
+        raise Refused("task-unknown", f"no task on base or under claim begins with {shown!r}", "swarm tasks")
+    names = ", ".join(found[:_NAMED]) + (f" and {len(found) - _NAMED} more" if len(found) > _NAMED else "")
+    raise Usage("ambiguous-id", f"{shown!r} may be {names}", "write more of it", {"candidates": found})

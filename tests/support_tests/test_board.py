@@ -5,6 +5,9 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from claims.board.config import parse_config
+from claims.board.plan import parse_manifest, parse_plan
+from claims.board.task import parse_task
 from tests.support import board
 
 
@@ -71,3 +74,18 @@ def test_moving_changes_the_folder_and_the_status() -> None:
     (after,) = edit.values()
     assert after is not None
     assert _front(after) == _front(task) | {"status": "done", "completed_by": "a1"}
+
+
+def test_the_product_reads_what_is_written() -> None:
+    states = [*board.STATES, "backlog"]
+    ids = [board.task_id(number) for number, _ in enumerate(states)]
+    tasks = [board.task_file(id, status=state, locks=["a:b"]) for id, state in zip(ids, states, strict=True)]
+    milestones = [board.milestone("m1", ids[:1], integration=ids[1])]
+    files = board.board_files(tasks, plan=3, manifest=milestones, config={"wip": {"implementation": 2}})
+    read = [parse_task(files[path].encode(), path) for path in map(board.task_path, tasks)]
+    assert [task.id for task in read] == ids
+    revision = parse_plan(files[".agents/plan.md"].encode()).revision
+    assert revision == parse_manifest(files[".agents/manifest.yaml"].encode()).plan_revision == 3
+    assert parse_config(files[".agents/swarm.yaml"].encode())
+    (after,) = [text for text in board.moved(tasks[0], "done").values() if text]
+    assert parse_task(after.encode(), board.task_path(after)).id == ids[0]

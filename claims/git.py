@@ -219,8 +219,7 @@ class Objects:
             header = self._header()
             if header is None:
                 raise Undecided("git-failed", f"object {object_id} vanished while it was read")
-            yield self._take(header.size)
-            self._take(1)
+            yield self._take(header.size + 1)[:-1]  # the line end after it is not part of it
 
     def _ask(self, command: str, names: Sequence[str]) -> Iterator[str]:
         """Send questions a window at a time; yield each name when its answer is next to be read."""

@@ -10,6 +10,7 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Generic, TypeVar
 
 from claims.arbiter import Arbiter, Outcome, Reading, Verdict
@@ -41,11 +42,15 @@ class Step(Generic[T]):
 
     `acquires` is the claim (and its blob's id) that the transaction brings about or keeps. Where its outcome is not
     known, that whole claim has to read back. Without it, the verb ends claims, and deciding again finds out.
+
+    `sound_until` is when the lease that a renewal extends runs out. From then on a thief may have logged the claim's
+    end before it was killed, without having moved its ref: a yes that comes later has to read back too, log included.
     """
 
     transaction: Transaction
     value: T
     acquires: tuple[Claim, ObjectId] | None = None
+    sound_until: datetime | None = None
 
 
 Decide = Callable[[Reading], Done[T] | Step[T]]
@@ -55,6 +60,7 @@ def carry_out(
     arbiter: Arbiter,
     logs: Sequence[TaskId],
     decide: Decide[T],
+    clock: Callable[[], datetime],
     pause: Callable[[float], None] = time.sleep,
 ) -> T:
     """Read, `decide`, apply, until it is done. `decide` is asked anew after every reading and may refuse.
@@ -62,7 +68,7 @@ def carry_out(
     Raises what `decide` raises; Conflict `busy` where nothing explains the arbiter's refusals; Undecided
     `remote-rejected` and `remote-unreachable`, the latter saying what may still land.
     """
-    refusals = 0
+    refusals = unanswered = 0
     unknown: _Unknown[T] | None = None
     while True:
         try:
@@ -83,14 +89,18 @@ def carry_out(
                 return decided.value
             step = decided
         outcome = arbiter.apply(step.transaction)
-        if outcome.verdict is Verdict.APPLIED and unknown is None:
+        late = step.sound_until is not None and clock() >= step.sound_until
+        if outcome.verdict is Verdict.APPLIED and unknown is None and not late:
             return step.value
         if outcome.verdict in (Verdict.UNKNOWN, Verdict.APPLIED):
             # A push that was sent twice may be told a success that is the first one's; it has to read back as well.
             unknown = _Unknown(step, outcome, 1 if unknown is None else unknown.sent + 1)
+            unanswered += 1
+            if unanswered > _TRIES:
+                raise _may_still_land(outcome.words, unknown)
             continue
         if outcome.verdict is Verdict.REJECTED:
-            raise _rejected(arbiter, outcome)
+            raise _may_still_land(outcome.words, unknown) if unknown else _rejected(arbiter, outcome)
         unknown = None
         refusals += 1
         if refusals >= _TRIES:
@@ -108,7 +118,7 @@ class _Unknown(Generic[T]):
 
 
 def _reads_back(ledger: Ledger, step: Step[T]) -> bool:
-    """Whether the whole claim that the step acquires is there, this very blob of it, unexpired and not ended."""
+    """Whether the whole claim that the step acquires is there, this very blob of it, and has not ended."""
     if step.acquires is None:
         return False
     claim, blob = step.acquires
@@ -118,7 +128,6 @@ def _reads_back(ledger: Ledger, step: Step[T]) -> bool:
         and entry.id == blob
         and all(ledger.id_at(key.ref) == blob for key in keys_of(claim))
         and not ledger.has_ended(claim)
-        and not claim.expired(ledger.now)
     )
 
 

@@ -60,7 +60,7 @@ def claim(session: Session, arbiter: Arbiter, request: Request) -> ClaimResult:
         return Step(transaction, Held(attempt.claim, reading), (attempt.claim, blob))
 
     try:
-        held = carry_out(arbiter, [request.task], decide)
+        held = carry_out(arbiter, [request.task], decide, session.clock)
     except SwarmError as error:
         writer.give_up(error)
         raise
@@ -96,7 +96,7 @@ def _again(
     config = board_at(session, reading.base).config
     longer = max(held.expires_at, ledger.now + timedelta(minutes=config.lease_minutes))
     moved, blob, transaction = renewal(arbiter, ledger, entry, longer)
-    return Step(transaction, Held(moved, reading, already=True), (moved, blob))
+    return Step(transaction, Held(moved, reading, already=True), (moved, blob), held.expires_at)
 
 
 def _is_here(writer: Writer, token: Token) -> bool:

@@ -37,7 +37,7 @@ def release(session: Session, arbiter: Arbiter, task: TaskId, reason: str | None
     """
     closing = _Closing(session, arbiter, task, reason, done)
     try:
-        released = carry_out(arbiter, [task], closing.decide)
+        released = carry_out(arbiter, [task], closing.decide, session.clock)
     except SwarmError as error:
         if error.code not in ("remote-unreachable", "timed-out"):
             closing.answered()
@@ -135,7 +135,7 @@ class _Closing:
             if edits:
                 self._arbiter.apply(ordered(edits, claim_first=True))
             raise not_own(self._session, ledger, self._task, self._arbiter.remote)
-        value = _Released(record, ledger, already=True)
+        value = _Released(record, ledger, already=record.closed != self._closed)
         return Step(ordered(edits, claim_first=True), value) if edits else Done(value)
 
     def _leftovers(self, ledger: Ledger, record: Claim, mine_at: Entry | None) -> list[Edit]:

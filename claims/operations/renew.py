@@ -61,16 +61,19 @@ def renew(session: Session, arbiter: Arbiter, task: TaskId, minutes: int | None,
         for token in session.tokens_for(task):
             if token.hash == held.token_hash:
                 tokens.unsettle(token)
-        return Step(transaction, _Renewed(moved, reading), (moved, blob))
+        return Step(transaction, _Renewed(moved, reading), (moved, blob), held.expires_at)
 
     try:
-        done = carry_out(arbiter, [task], decide)
+        done = carry_out(arbiter, [task], decide, session.clock)
     except SwarmError as error:
         if error.code not in ("remote-unreachable", "timed-out"):
             _answered(session, task, error)
         raise
     _answered(session, task, None, done.claim.token_hash)
     now = replace(done.reading.ledger, now=session.clock())
+    if minutes != 0 and done.claim.expired(now.now):
+        message = f"the lease of {task} ran out again while it was being renewed"
+        raise Refused("claim-expired", message, f"swarm renew {task}")
     notices = overlap.notices(session, board_at(session, done.reading.base), task, done.reading.ledger)
     return ClaimResult(
         done.claim, claim_ref(task), state_of(done.claim, now), remaining(done.claim, now), done.already, tuple(notices)

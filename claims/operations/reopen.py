@@ -41,7 +41,7 @@ def reopen(session: Session, arbiter: Arbiter, task: TaskId, reason: str) -> Cla
         edits += [Edit(entry.ref, entry.id, None) for _, entry in ledger.keys_carrying(finished)]
         return Step(ordered(edits, claim_first=True), _result(record))
 
-    return carry_out(arbiter, [task], decide)
+    return carry_out(arbiter, [task], decide, session.clock)
 
 
 def _result(record: Claim) -> ClaimResult:

@@ -42,7 +42,7 @@ def steal(session: Session, arbiter: Arbiter, request: Request) -> ClaimResult:
         return Step(edits_for(arbiter, admitted, claim, blob, aside, [record]), Held(claim, reading), (claim, blob))
 
     try:
-        held = carry_out(arbiter, [request.task], decide)
+        held = carry_out(arbiter, [request.task], decide, session.clock)
     except SwarmError as error:
         writer.give_up(error)
         raise

@@ -90,7 +90,10 @@ def is_protected(path: bytes, extra: Sequence[Pattern] = ()) -> bool:
 
     A protected folder's own path counts too: a link or a file could take the folder's place.
     """
-    return _protected_set(tuple(pattern.text for pattern in extra)).match(_text(path).casefold())
+    paths = _protected_set(tuple(pattern.text for pattern in extra))
+    text = _text(path)
+    # Beyond ASCII folding can make one character two, which `?` would then miss.
+    return paths.match(text.casefold()) or (not text.isascii() and paths.match(text))
 
 
 def _refuse(text: str) -> str | None:
@@ -146,7 +149,8 @@ def _path_set(patterns: tuple[Segments, ...]) -> PathSet:
 
 @lru_cache(maxsize=8)
 def _protected_set(extra: tuple[str, ...]) -> PathSet:
-    return PathSet(_with_folders(_segments(text.casefold()) for text in (*PROTECTED, *extra)))
+    texts = dict.fromkeys(form for text in (*PROTECTED, *extra) for form in (text, text.casefold()))
+    return PathSet(_with_folders(map(_segments, texts)))
 
 
 def _with_folders(patterns: Iterable[Segments]) -> Iterable[Segments]:

@@ -136,6 +136,20 @@ def held_message(entry: Entry, ledger: Ledger) -> SwarmError:
     )
 
 
+def finished_elsewhere(ledger: Ledger, task: TaskId) -> SwarmError | None:
+    """`finished-elsewhere`: a completion record keeps others off until base has merged the work."""
+    finished = ledger.finished_on(task)
+    if finished is None or finished.claim is None:
+        return None
+    claim = finished.claim
+    return Refused(
+        "finished-elsewhere",
+        f"{task} was finished by {claim.agent} on {claim.branch}, not merged yet",
+        f"swarm reopen {task} --reason TEXT",
+        {"task": task, "agent": claim.agent, "branch": claim.branch},
+    )
+
+
 def malformed_message(entry: Entry, what: str, remote: str | None) -> SwarmError:
     """`malformed-claim`: a ref that blocks because it does not read, and the command that deletes it as it is."""
     return Undecided(
@@ -303,17 +317,9 @@ def _taken(candidate: Candidate, situation: Situation) -> list[SwarmError]:
     at = ledger.claims.get(task)
     if at is not None and at.claim is None:
         return [malformed_message(at, task, situation.remote)]
-    finished = ledger.finished_on(task)
-    if finished is not None and finished.claim is not None:
-        claim = finished.claim
-        return [
-            Refused(
-                "finished-elsewhere",
-                f"{task} was finished by {claim.agent} on {claim.branch}, not merged yet",
-                f"swarm reopen {task} --reason TEXT",
-                {"task": task, "agent": claim.agent, "branch": claim.branch},
-            )
-        ]
+    finished = finished_elsewhere(ledger, task)
+    if finished is not None:
+        return [finished]
     reasons: list[SwarmError] = []
     on_it = [entry for entry in situation.others() if entry.claim is not None and entry.claim.task == task]
     reasons += [held_message(entry, ledger) for entry in on_it[:1]]

@@ -96,7 +96,7 @@ class RemoteArbiter:
             return []
         clean_up = [Edit(ref, object_id, None) for ref, object_id in self._to_delete.items()]
         wanted = self._before if self._latest is None else self._latest
-        moves = mirror.edits(self._before, wanted, self._keep)
+        moves = mirror.edits(self._before, wanted, set(self._keep) - self._own)
         try:
             return self._bring_in_line(moves, clean_up)
         except SwarmError as error:

@@ -10,7 +10,7 @@ from claims.arbiter import Arbiter, Reading
 from claims.clock import format_instant
 from claims.errors import Conflict, Refused, SwarmError
 from claims.git_tree import board_at
-from claims.ledger import Entry, Ledger
+from claims.ledger import Entry, Ledger, carrying
 from claims.names import claim_ref
 from claims.notice import Notice
 from claims.operations import overlap
@@ -54,10 +54,12 @@ def claim(session: Session, arbiter: Arbiter, request: Request) -> ClaimResult:
                     return answer
         admitted = writer.admit(reading, None)
         attempt = writer.compose(admitted, unpublished)
-        ended = _own_end(ledger, attempt.claim)
-        blob = blob_of(arbiter, attempt.claim)
-        transaction = edits_for(arbiter, admitted, attempt.claim, blob, admitted.situation.aside, ended)
-        return Step(transaction, Held(attempt.claim, reading), (attempt.claim, blob))
+        torn = _end_of_torn(ledger, attempt.claim)
+        fresh = attempt.claim if torn is None else replace(attempt.claim, replaced=torn)
+        blob = blob_of(arbiter, fresh)
+        aside = admitted.situation.aside
+        transaction = edits_for(arbiter, admitted, fresh, blob, aside, [] if torn is None else [torn])
+        return Step(transaction, Held(fresh, reading), (fresh, blob))
 
     try:
         held = carry_out(arbiter, [request.task], decide, session.clock)
@@ -119,13 +121,13 @@ def _refuse_other(entry: Entry, ledger: Ledger, writer: Writer) -> None:
     )
 
 
-def _own_end(ledger: Ledger, new: Claim) -> list[Claim]:
+def _end_of_torn(ledger: Ledger, new: Claim) -> Claim | None:
     """The record of one's own torn claim, where a new one takes its place: others may have seen it held."""
     at = ledger.claims.get(new.task)
     if at is None or at.claim is None or at.claim.closed is not None or ledger.has_ended(at.claim):
-        return []
+        return None
     closed = Closed(new.claimed_at, new.agent, "released", "only a part of it was there; claimed again", None)
-    return [close(at.claim, closed)]
+    return close(at.claim, closed, carrying(ledger.owed(at.claim)))
 
 
 def _result(session: Session, held: Held) -> ClaimResult:

@@ -106,7 +106,7 @@ def _claim_item(
 
     def build() -> Transaction:
         owed = ledger.owed(claim)
-        ends: list[Claim] = [claim] if kind == "merged" else []
+        ends: list[Claim] = [claim] if claim.closed is not None else []
         if kind == "expired":
             at = ledger.next_instant(claim.task)
             closed = Closed(at, session.agent or "unknown", "expired", reason, None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from claims.admission import deletion_command, held_message, malformed_message
+from claims.admission import deletion_command, finished_elsewhere, held_message, malformed_message
 from claims.arbiter import Arbiter, Reading
 from claims.clock import format_instant
 from claims.errors import Conflict, Refused, SwarmError
@@ -54,6 +54,9 @@ def _expired_claim(ledger: Ledger, task: TaskId, arbiter: Arbiter) -> Claim:
     at = ledger.claims.get(task)
     if at is not None and at.claim is None:
         raise malformed_message(at, task, arbiter.remote)
+    finished = finished_elsewhere(ledger, task)
+    if finished is not None:
+        raise finished
     entry = ledger.held_on(task)
     if entry is None or entry.claim is None:
         raise Refused(

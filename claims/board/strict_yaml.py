@@ -325,14 +325,19 @@ class _Reader:
         match = _FLOW_PLAIN.match(text, at)
         assert match is not None, "the pattern matches nothing at all"
         item = match.group()
-        if not item.strip(" "):
-            raise self.wrong("an empty item, or an end of line, in a list in brackets", "close it with `]` on its line")
+        if not item:
+            raise self._no_flow_item(first)
         if first == "?":
             # A key to some parsers, even without a blank after it.
             raise self.wrong("`?` begins an item in a list in brackets", _QUOTE_IT)
         if " #" in item:
             raise self.wrong("a comment in the middle of a list", _QUOTE_IT)
         return self._plain(item), match.end()
+
+    def _no_flow_item(self, first: str) -> Malformed:
+        if not first:
+            return self.wrong("a list in brackets that does not end on its line", "end it with `]`")
+        return self._cannot_begin(first) if first in "{}" else self.wrong("an empty item in a list in brackets")
 
     def _block_scalar(self, header: str, indent: int) -> str:
         """Read the block of text that `header` announces; `indent` is the column of its key or dash."""

@@ -149,7 +149,7 @@ class PathSet:
     Paths are text; bytes that are not UTF-8 are escaped as surrogates, which no pattern contains.
     """
 
-    __slots__ = ("_chains", "_globs", "_masks", "_matching", "_meeting", "_takes", "_takes_all")
+    __slots__ = ("_chains", "_globs", "_masks", "_matching", "_meeting", "_meeting_masks", "_takes", "_takes_all")
 
     def __init__(self, patterns: Iterable[Segments]) -> None:
         self._chains = _Chains()
@@ -161,6 +161,7 @@ class PathSet:
         self._masks: dict[str, int] = {}
         self._matching: _SegmentSet | None = None
         self._meeting: _SegmentSet | None = None
+        self._meeting_masks: dict[str, int] = {}
 
     def _add(self, pattern: Segments, number: int) -> None:
         chains = self._chains
@@ -217,12 +218,15 @@ class PathSet:
         """The tokens that take a name which `segment` of a pattern takes too."""
         if not is_glob(segment):
             return self._mask_of(segment)
-        segments = list(self._takes)
-        if self._meeting is None:
-            self._meeting = _SegmentSet(segments)
-        mask = self._takes_all
-        for number in self._meeting.meeting(segment):
-            mask |= self._takes[segments[number]]
+        mask = self._meeting_masks.get(segment)
+        if mask is None:
+            segments = list(self._takes)
+            if self._meeting is None:
+                self._meeting = _SegmentSet(segments)
+            mask = self._takes_all
+            for number in self._meeting.meeting(segment):
+                mask |= self._takes[segments[number]]
+            self._meeting_masks[segment] = mask
         return mask
 
 

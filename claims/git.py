@@ -209,7 +209,8 @@ class Objects:
             if info.type != type:
                 raise Undecided("git-failed", f"{printable(name)} is a {info.type}, not a {type}")
             if info.size > limit:
-                raise Undecided("limits-exceeded", f"{printable(name)} has {info.size} bytes; {limit} are read")
+                message = f"{printable(name)} has {info.size} bytes; {limit} are read"
+                raise Undecided("limits-exceeded", message, details={"name": name})
             wanted.append(info.id)
         bodies = iter(self._bodies(wanted))
         return [None if info is None else next(bodies) for info in infos]

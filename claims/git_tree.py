@@ -7,57 +7,91 @@ from collections.abc import Sequence
 from claims.board.board import Board, Entry
 from claims.board.node import MAX_FILE
 from claims.errors import Undecided
+from claims.git import printable
 from claims.names import ObjectId
 from claims.session import Session
 
 #: The largest tree object that is read: 10,000 task files make one of half a megabyte.
 _MAX_TREE = 64 * 1024 * 1024
+#: From so many paths of one batch on their folders are read: for a path, git unpacks and searches its folder each time.
+_MANY = 64
+_FOLDER_MODES = (0o040000, 0o160000)
 
 
 class GitTree:
-    """The tree of one commit."""
+    """The tree of one commit. Once a folder was listed, its files are found by what was listed."""
 
     def __init__(self, session: Session, commit: ObjectId) -> None:
         self._session = session
         self._commit = commit
-        self._folders: dict[str, tuple[Entry, ...]] = {}
+        self._folders: dict[str, dict[str, Entry] | None] = {}
 
     def list(self, folder: str) -> tuple[Entry, ...] | None:
-        raw = self._session.objects.contents([self._name(folder)], type="tree", limit=_MAX_TREE)[0]
-        return None if raw is None else parse_tree(raw, len(self._commit) // 2)
+        listed = self._listed(folder)
+        return None if listed is None else tuple(listed.values())
 
     def read(self, paths: Sequence[str]) -> Sequence[bytes | None]:
         if self._session.partial_clone:
             self._fetch_missing(paths)
-        return self._session.objects.contents([self._name(path) for path in paths], type="blob", limit=MAX_FILE)
+        names = self._names(paths)
+        asked = [name for name in names if name is not None]
+        try:
+            found = iter(self._session.objects.contents(asked, type="blob", limit=MAX_FILE))
+        except Undecided as fault:
+            if fault.code != "limits-exceeded":
+                raise
+            path = printable(paths[names.index(fault.details["name"])])
+            message = f"{path}: over {MAX_FILE} bytes, which no file under .agents/ may have"
+            raise Undecided("limits-exceeded", message) from None
+        return [None if name is None else next(found) for name in names]
 
     def exists(self, paths: Sequence[str]) -> Sequence[bool]:
         if self._session.partial_clone:  # to ask git for the type of a blob would fetch it
-            return [self._is_listed(path) for path in paths]
-        return [info is not None for info in self._session.objects.info([self._name(path) for path in paths])]
+            self._list_folders_of(paths)
+        names = self._names(paths)
+        unlisted = [name for name in names if name is not None and ":" in name]
+        infos = self._session.objects.info(unlisted)
+        there = {name for name, info in zip(unlisted, infos, strict=True) if info is not None and info.type == "blob"}
+        return [name is not None and (":" not in name or name in there) for name in names]
 
-    def _is_listed(self, path: str) -> bool:
+    def _names(self, paths: Sequence[str]) -> tuple[str | None, ...]:
+        """What git finds each file by: its id where its folder was listed (None: not there), else `<commit>:<path>`."""
+        if len(paths) >= _MANY:
+            self._list_folders_of(paths)
+        return tuple(map(self._name_of, paths))
+
+    def _name_of(self, path: str) -> str | None:
         folder, _, name = path.rpartition("/")
-        return any(entry.name == name for entry in self._folder(folder))
-
-    def _folder(self, folder: str) -> tuple[Entry, ...]:
         if folder not in self._folders:
-            self._folders[folder] = self.list(folder) or ()
+            return self._name(path)
+        entry = (self._folders[folder] or {}).get(name)
+        return None if entry is None or entry.mode in _FOLDER_MODES else entry.id
+
+    def _list_folders_of(self, paths: Sequence[str]) -> None:
+        for folder in sorted({path.rpartition("/")[0] for path in paths}):
+            self._listed(folder)
+
+    def _listed(self, folder: str) -> dict[str, Entry] | None:
+        if folder not in self._folders:
+            self._folders[folder] = self._read_folder(folder)
         return self._folders[folder]
+
+    def _read_folder(self, folder: str) -> dict[str, Entry] | None:
+        objects = self._session.objects
+        info = objects.info([self._name(folder)])[0]
+        if info is None or info.type != "tree":
+            return None
+        raw = objects.contents([info.id], type="tree", limit=_MAX_TREE)[0]
+        entries = parse_tree(raw or b"", len(self._commit) // 2)
+        return {entry.name: entry for entry in entries}
 
     def _name(self, path: str) -> str:
         return f"{self._commit}:{path}"
 
     def _fetch_missing(self, paths: Sequence[str]) -> None:
         """Ask the remote for the blobs that a partial clone lacks, all in one fetch instead of one each."""
-        folders = sorted({path.rpartition("/")[0] for path in paths})
-        wanted = set(paths)
-        ids = [
-            entry.id
-            for folder in folders
-            for entry in self._folder(folder)
-            if f"{folder}/{entry.name}" in wanted and entry.id is not None
-        ]
+        self._list_folders_of(paths)
+        ids = [name for name in map(self._name_of, dict.fromkeys(paths)) if name is not None]
         if not ids:
             return
         git = self._session.git

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from claims.board.config import CONFIG_PATH, Config, parse_config
 from claims.board.plan import MANIFEST_PATH, PLAN_PATH, Manifest, Plan, parse_manifest, parse_plan
 from claims.board.task import State, Task, parse_task, place_of, task_path
 from claims.errors import Undecided
 from claims.names import ObjectId, TaskId
+
+T = TypeVar("T")
 
 _FOLDER_MODES = (0o040000, 0o160000)
 
@@ -53,17 +55,18 @@ class Board:
     raises Undecided where a file that it needs is malformed, and goes on raising it.
     """
 
-    __slots__ = ("_config", "_contents", "_manifest", "_plan", "_reader", "_tasks", "commit")
+    __slots__ = ("_config", "_contents", "_manifest", "_places", "_plan", "_reader", "_tasks", "commit")
 
     def __init__(self, commit: ObjectId | None, reader: TreeReader) -> None:
         self.commit = commit
         self._reader = reader
         self._contents: dict[str, bytes | None] = {}
         self._tasks: dict[str, Task] = {}
-        # A list of one once it is known: None is an answer.
+        self._places: dict[TaskId, tuple[State, ...]] = {}
         self._config: Config | None = None
-        self._plan: list[Plan | None] = []
-        self._manifest: list[Manifest | None] = []
+        # A list of one once it is known: None is an answer, and that it does not read is one too.
+        self._plan: list[Plan | Undecided | None] = []
+        self._manifest: list[Manifest | Undecided | None] = []
 
     def prefetch(self, *tasks: TaskId) -> None:
         """Read the configuration, the plan, the manifest and, wherever they are, the files of `tasks`, in one batch."""
@@ -81,17 +84,15 @@ class Board:
     def plan(self) -> Plan | None:
         """The plan; None where there is no file."""
         if not self._plan:
-            data = self._content(PLAN_PATH)
-            self._plan.append(None if data is None else parse_plan(data))
-        return self._plan[0]
+            self._plan.append(self._parsed(PLAN_PATH, parse_plan))
+        return _given(self._plan[0])
 
     @property
     def manifest(self) -> Manifest | None:
         """The manifest; None where there is no file."""
         if not self._manifest:
-            data = self._content(MANIFEST_PATH)
-            self._manifest.append(None if data is None else parse_manifest(data))
-        return self._manifest[0]
+            self._manifest.append(self._parsed(MANIFEST_PATH, parse_manifest))
+        return _given(self._manifest[0])
 
     def places_of(self, ids: Iterable[TaskId]) -> dict[TaskId, tuple[State, ...]]:
         """Every state in whose folder a file of the task stands: one, none, or, on a broken board, several.
@@ -99,10 +100,13 @@ class Board:
         One batch of look-ups, whatever the number of tasks on the board.
         """
         wanted = list(dict.fromkeys(ids))
-        unknown = [path for path in _places(wanted) if path not in self._contents]
+        new = [task for task in wanted if task not in self._places]
+        unknown = [path for path in _places(new) if path not in self._contents]
         there = self._reader.exists(unknown) if unknown else ()
         found = dict(zip(unknown, there, strict=True))
-        return {task: tuple(state for state in State if self._is_at(task_path(task, state), found)) for task in wanted}
+        for task in new:
+            self._places[task] = tuple(state for state in State if self._is_at(task_path(task, state), found))
+        return {task: self._places[task] for task in wanted}
 
     def states_of(self, ids: Iterable[TaskId]) -> dict[TaskId, State | None]:
         """The state of each task, None where it is nowhere. Of several, `done` goes first, then `queued`."""
@@ -123,7 +127,12 @@ class Board:
 
     def tasks(self, wanted: Mapping[TaskId, State]) -> dict[TaskId, Task | Undecided]:
         """The tasks, each read where it is said to be, in one batch; for one that does not read, why not."""
-        self._read([task_path(task, state) for task, state in wanted.items()])
+        try:
+            self._read([task_path(task, state) for task, state in wanted.items()])
+        except Undecided as fault:
+            # One file that is too large must not hide the others: each is read for itself below.
+            if fault.code != "limits-exceeded":
+                raise
         return {task: self._task_or_reason(task, state) for task, state in wanted.items()}
 
     def ids_in(self, state: State) -> tuple[TaskId, ...]:
@@ -144,6 +153,14 @@ class Board:
     def _is_at(self, path: str, found: Mapping[str, bool]) -> bool:
         return found[path] if path in found else self._contents[path] is not None
 
+    def _parsed(self, path: str, parse: Callable[[bytes], T]) -> T | Undecided | None:
+        """What a file says, or why it does not read; None where there is none."""
+        data = self._content(path)
+        try:
+            return None if data is None else parse(data)
+        except Undecided as fault:
+            return fault
+
     def _content(self, path: str) -> bytes | None:
         self._read([path])
         return self._contents[path]
@@ -152,6 +169,13 @@ class Board:
         unread = [path for path in dict.fromkeys(paths) if path not in self._contents]
         if unread:
             self._contents.update(zip(unread, self._reader.read(unread), strict=True))
+
+
+def _given(answer: T | Undecided) -> T:
+    if isinstance(answer, Undecided):
+        # Raised many times over, it would gather the frames of each.
+        raise answer.with_traceback(None)
+    return answer
 
 
 def _places(tasks: Iterable[TaskId]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from claims.board import fields, yaml_files
@@ -59,10 +59,14 @@ class Manifest:
 
     plan_revision: int
     milestones: tuple[Milestone, ...]
+    # Filled when the first task is asked about: `swarm tasks` asks about all of them.
+    _homes: dict[TaskId, Milestone] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def milestone_of(self, task: TaskId) -> Milestone | None:
         """The milestone that lists `task`, or whose integration task it is."""
-        return next((stone for stone in self.milestones if task in stone.tasks or task == stone.integration), None)
+        if not self._homes:
+            self._homes.update((task, stone) for stone in self.milestones for task in _tasks_of(stone))
+        return self._homes.get(task)
 
 
 def parse_plan(data: bytes, path: str = PLAN_PATH) -> Plan:
@@ -119,11 +123,15 @@ def _refuse_repeats(milestones: tuple[Milestone, ...]) -> None:
         if stone.id in ids:
             raise Malformed(stone.line, f"the milestone {stone.id} again")
         ids.add(stone.id)
-        for task in (*stone.tasks, *([stone.integration] if stone.integration else [])):
+        for task in _tasks_of(stone):
             if task in home:
                 twice = "twice in" if home[task] == stone.id else f"in {home[task]} already, and in"
                 raise Malformed(stone.line, f"{task} is {twice} the milestone {stone.id}")
             home[task] = stone.id
+
+
+def _tasks_of(stone: Milestone) -> tuple[TaskId, ...]:
+    return (*stone.tasks, stone.integration) if stone.integration is not None else stone.tasks
 
 
 _REVISION = fields.integer(1, _MAX_REVISION)

@@ -46,8 +46,9 @@ def tasks(session: Session, arbiter: Arbiter, *, ready: bool) -> list[Queued]:
     ids = board.ids_in(State.QUEUED)
     board.prefetch()
     files = board.tasks(dict.fromkeys(ids, State.QUEUED))
-    needed = {other for task in files.values() if isinstance(task, Task) for other in task.depends_on}
-    board.states_of(sorted(needed))
+    needed = [other for task in files.values() if isinstance(task, Task) for other in task.depends_on]
+    # In one batch; whoever asks for a single place from now on is answered from it.
+    board.places_of([*ids, *needed])
     config = board.config
     situation = Situation(reading.ledger, (), kinds_of_held(board, reading.ledger, config), arbiter.remote)
     found = [_queued(session, candidate_of(board, task), files[task], situation) for task in ids]

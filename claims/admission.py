@@ -29,6 +29,9 @@ from claims.names import (
 )
 from claims.record import Claim
 
+#: Two sessions of one person are two agents.
+_NAME_THIS_SESSION = "another session names itself: git config --worktree swarm.agent NAME"
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
@@ -85,13 +88,18 @@ class Situation:
         return sorted(held, key=lambda entry: entry.ref)
 
 
-def readiness(candidate: Candidate, applicant: AgentName | None, situation: Situation) -> list[SwarmError]:
-    """Why the task cannot be claimed by `applicant` (None: by anybody), whatever the branch: points 2 to 6."""
+def readiness(
+    candidate: Candidate, applicant: AgentName | None, situation: Situation, *, tokens_tried: bool = False
+) -> list[SwarmError]:
+    """Why the task cannot be claimed by `applicant` (None: by anybody), whatever the branch: points 2 to 6.
+
+    `tokens_tried`: the applicant's own claims are set aside, so that a claim under the same name is another session's.
+    """
     reasons = [*candidate.faults, *_not_queued(candidate)]
     task = candidate.task
     if task is not None:
         reasons += [*_not_ripe(candidate, task, applicant, situation), *_not_planned(candidate, task)]
-    reasons += _taken(candidate, situation)
+    reasons += _taken(candidate, applicant if tokens_tried else None, situation)
     if task is not None and applicant is not None:
         _, missing = choose_slots(candidate, task, applicant, situation)
         reasons += missing
@@ -100,7 +108,10 @@ def readiness(candidate: Candidate, applicant: AgentName | None, situation: Situ
 
 def refusals(candidate: Candidate, applicant: Applicant, situation: Situation) -> list[SwarmError]:
     """Every reason why this claim is not admitted, in order; none where it is."""
-    return [*_branch(candidate, applicant, situation), *readiness(candidate, applicant.agent, situation)]
+    return [
+        *_branch(candidate, applicant, situation),
+        *readiness(candidate, applicant.agent, situation, tokens_tried=True),
+    ]
 
 
 def choose_slots(
@@ -120,18 +131,24 @@ def choose_slots(
     return tuple(sorted(slots)), reasons
 
 
-def held_message(entry: Entry, ledger: Ledger) -> SwarmError:
-    """`claim-held`: by whom, which branch, until when, and that steal takes it where the lease has run out."""
+def held_message(entry: Entry, ledger: Ledger, applicant: AgentName | None = None) -> SwarmError:
+    """`claim-held`: by whom, which branch, until when, and that steal takes it where the lease has run out.
+
+    Held under the name of the `applicant`, who has no token for it: another session goes by that name.
+    """
     claim = entry.claim
     assert claim is not None
     until = format_instant(claim.expires_at)
     expired = claim.expired(ledger.now)
     where = "" if entry.published else " (made without a remote, in this clone)"
     when = f"expired at {until}" if expired else f"until {until}"
+    same_name = claim.agent == applicant
+    who = f"{claim.agent} (your name, but its token is not here)" if same_name else claim.agent
+    hint = _NAME_THIS_SESSION if same_name else "swarm tasks --ready"
     return Conflict(
         "claim-held",
-        f"{claim.task} is held by {claim.agent} on {claim.branch}, {when}{where}",
-        f"swarm steal {claim.task} --agent NAME" if expired else "swarm tasks --ready",
+        f"{claim.task} is held by {who} on {claim.branch}, {when}{where}",
+        f"swarm steal {claim.task} --agent NAME" if expired else hint,
         {"task": claim.task, "agent": claim.agent, "branch": claim.branch, "expiresAt": until, "expired": expired},
     )
 
@@ -312,7 +329,7 @@ def _not_released(candidate: Candidate, task: Task, milestone: Milestone | None)
     return reasons
 
 
-def _taken(candidate: Candidate, situation: Situation) -> list[SwarmError]:
+def _taken(candidate: Candidate, applicant: AgentName | None, situation: Situation) -> list[SwarmError]:
     ledger, task = situation.ledger, candidate.id
     at = ledger.claims.get(task)
     if at is not None and at.claim is None:
@@ -322,7 +339,7 @@ def _taken(candidate: Candidate, situation: Situation) -> list[SwarmError]:
         return [finished]
     reasons: list[SwarmError] = []
     on_it = [entry for entry in situation.others() if entry.claim is not None and entry.claim.task == task]
-    reasons += [held_message(entry, ledger) for entry in on_it[:1]]
+    reasons += [held_message(entry, ledger, applicant) for entry in on_it[:1]]
     if candidate.task is not None:
         reasons += [
             lock_held(key, entry, situation)
@@ -391,7 +408,7 @@ def _agent_busy(task: TaskId, agent: AgentName, situation: Situation) -> list[Sw
         Conflict(
             "agent-busy",
             f"{agent} holds {claim.task} on {claim.branch} already, and may hold one",
-            "swarm reap" if expired else "another session names itself: git config --worktree swarm.agent NAME",
+            "swarm reap" if expired else _NAME_THIS_SESSION,
             {"agent": agent, "task": claim.task, "branch": claim.branch, "expired": expired},
         )
     ]

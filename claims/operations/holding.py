@@ -71,13 +71,22 @@ def end_of_own(ledger: Ledger, task: TaskId, hashes: set[str]) -> Claim | None:
 
 
 def claim_of_branch(session: Session, ledger: Ledger) -> TaskId:
-    """The task that this branch holds, for commands that leave it out. Raises `claim-not-found`, `detached-head`."""
+    """The task that this branch holds, for commands that leave it out. Raises `claim-not-found`, `detached-head`.
+
+    Where it holds none, but the token of one lost claim is here: that task, so that the answer is `claim-lost`.
+    """
     branch = session.required_branch()
     tasks = [entry.claim.task for entry in ledger.held() if entry.claim is not None and entry.claim.branch == branch]
-    if not tasks:
-        message = f"{branch} holds no claim"
-        raise Refused("claim-not-found", message, "swarm claim ID --agent NAME", {"branch": branch})
-    return sorted(tasks)[0]
+    lost = [] if tasks else [task for task in tasks_with_tokens(session) if not _is_mine(session, ledger, task)]
+    if tasks or len(lost) == 1:
+        return sorted(tasks or lost)[0]
+    message = f"{branch} holds no claim"
+    raise Refused("claim-not-found", message, "swarm claim ID --agent NAME", {"branch": branch})
+
+
+def _is_mine(session: Session, ledger: Ledger, task: TaskId) -> bool:
+    entry = ledger.held_on(task)
+    return entry is not None and entry.claim is not None and entry.claim.token_hash in hashes_here(session, task)
 
 
 def tasks_with_tokens(session: Session) -> Sequence[TaskId]:

@@ -62,6 +62,8 @@ class Exemption:
 
 @dataclass(frozen=True, slots=True)
 class GateConfig:
+    """What the gate is told: who operates, what else is protected, and what it lets through."""
+
     operators: tuple[Account, ...] = ()
     protected: tuple[Pattern, ...] = ()
     history: History = History.COMMITS

@@ -6,20 +6,15 @@ ones here: `list_of(parsed(parse_task_id))`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection
 from enum import Enum
 from typing import TypeAlias, TypeVar
 
-from claims.board.node import Malformed, Node, describe
+from claims.board.node import Malformed, Node, describe, find_unprintable
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Enum)
 Reading: TypeAlias = Callable[[Node], T]
-
-# What would break a line, or move a terminal's cursor, when the text is printed.
-_NOT_ON_ONE_LINE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_NOT_IN_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class Fields:
@@ -66,7 +61,7 @@ def mapping(node: Node, what: str, known: Collection[str]) -> Fields:
 def line_of_text(node: Node) -> str:
     """Text on one line that is not blank, without control characters."""
     value = text(node)
-    if not value.strip() or _NOT_ON_ONE_LINE.search(value):
+    if not value.strip() or "\n" in value or "\t" in value:
         raise Malformed(node.line, f"expected text on one line, found {value!r}")
     return value
 
@@ -76,8 +71,9 @@ def text(node: Node) -> str:
     if not isinstance(node.value, str):
         hint = "put it in quotes" if isinstance(node.value, (bool, int, float, dict)) else None
         raise wrong_type(node, "text", hint)
-    if _NOT_IN_TEXT.search(node.value):
-        raise Malformed(node.line, f"a control character in {node.value!r}")
+    found = find_unprintable(node.value)
+    if found is not None:
+        raise Malformed(node.line, f"the character U+{ord(found.group()):04X} in text")
     return node.value
 
 

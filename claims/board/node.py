@@ -52,6 +52,10 @@ _OCTAL_OR_HEX = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(
     r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
 )
+# Control characters but tab and line feed; and further, in text that is not ASCII, the ends of line that parsers
+# disagree on, the byte-order mark, and what is no character. The second is compiled when it is first needed.
+_ASCII_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
+_UNPRINTABLE = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]"
 _MAY_NOT_BE_TEXT = frozenset("0123456789+-.~nNtTfF")
 # int() takes quadratic time, and refuses more than 4300 digits with an error of its own.
 _LONGEST_NUMBER = 64
@@ -66,6 +70,11 @@ def resolve(text: str, line: int) -> str | int | float | bool | None:
     if text in _BOOL:
         return _BOOL[text]
     return _number(text, line)
+
+
+def find_unprintable(text: str) -> re.Match[str] | None:
+    """The first character that no text under `.agents/` may contain as it stands; tab and line feed are fine."""
+    return _ASCII_CONTROL.search(text) if text.isascii() else re.search(_UNPRINTABLE, text)
 
 
 def plain(node: Node) -> Plain:

@@ -34,6 +34,8 @@ class MilestoneStatus(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
+    """`plan.md`: which revision of the plan there is, and whether it is approved."""
+
     revision: int
     status: PlanStatus
     approved_by: str | None

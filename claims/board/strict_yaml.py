@@ -7,15 +7,25 @@ is refused.
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from claims.board.node import MAX_DEPTH, MAX_FILE, MAX_FRONT_MATTER, Forbidden, Malformed, Node, Value, resolve
+from claims.board.node import (
+    MAX_DEPTH,
+    MAX_FILE,
+    MAX_FRONT_MATTER,
+    Forbidden,
+    Malformed,
+    Node,
+    Value,
+    find_unprintable,
+    resolve,
+)
 from claims.errors import Undecided
 
 _CLOSING = re.compile(rb"\n---\r?(?:\n|\Z)")
-# Control characters, the ends of line that parsers disagree on, the byte-order mark, and what is no character.
-_NOT_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _DISPUTED_LINE_ENDS = frozenset("\x85\u2028\u2029")
 
 _KEY = re.compile(r"([A-Za-z_][A-Za-z0-9_-]{0,127}):(?: +|\Z)")
@@ -67,15 +77,19 @@ class FrontMatter:
 
         Empty where there is no such key.
         """
-        return b"".join(self.lines[number].encode() + b"\n" for number in self.span(key))
+        return _joined(self.lines[slice(*self.spans().get(key, (0, 0)))])
 
-    def span(self, key: str) -> range:
-        """The indexes into `lines` of what `block_lines` returns."""
-        if key not in self.root:
-            return range(0)
-        start = self.root[key].line - 2
-        ends = [node.line - 2 for node in self.root.values() if node.line - 2 > start]
-        return range(start, min(ends, default=len(self.lines)))
+    def lines_without(self, keys: Collection[str]) -> bytes:
+        """All lines but those of `keys`, LF ends. What stands before the first key belongs to none."""
+        spans = self.spans()
+        first = next(iter(spans.values()))[0]
+        kept = [self.lines[start:end] for key, (start, end) in spans.items() if key not in keys]
+        return _joined(itertools.chain(self.lines[:first], *kept))
+
+    def spans(self) -> dict[str, tuple[int, int]]:
+        """Where in `lines` each top-level key's lines begin and end (the latter exclusive), in order."""
+        starts = [node.line - 2 for node in self.root.values()]
+        return dict(zip(self.root, zip(starts, [*starts[1:], len(self.lines)], strict=True), strict=True))
 
 
 def split_front_matter(data: bytes, where: str, code: str = "malformed-task") -> FrontMatter:
@@ -103,7 +117,7 @@ def check_size(data: bytes, where: str) -> None:
 def decode(data: bytes, first_line: int) -> str:
     """Text with LF line ends from UTF-8 without control characters or a byte-order mark. Raises Malformed."""
     text = decode_utf8(data, first_line).replace("\r\n", "\n")
-    found = _NOT_TEXT.search(text)
+    found = find_unprintable(text)
     if found is None:
         return text
     line = first_line + text.count("\n", 0, found.start())
@@ -404,6 +418,10 @@ class _Reader:
         return self.wrong(
             "neither `key: value` nor a list item", "text over several lines needs `|` or `>` after its key"
         )
+
+
+def _joined(lines: Iterable[str]) -> bytes:
+    return "".join(line + "\n" for line in lines).encode()
 
 
 def _is_item(text: str) -> bool:

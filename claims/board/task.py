@@ -9,7 +9,7 @@ from datetime import date
 from enum import Enum
 
 from claims import clock
-from claims.board import fields, yaml_text
+from claims.board import fields
 from claims.board.authority import MAX_PATTERNS, Authority, Pattern, parse_pattern
 from claims.board.node import Malformed, Node
 from claims.board.strict_yaml import FrontMatter, split_front_matter
@@ -114,6 +114,8 @@ NOT_IN_DIGEST = (
 
 @dataclass(frozen=True, slots=True)
 class Failure:
+    """Why a task failed. Only an invalid premise lets another task be made in its place."""
+
     kind: FailureKind
     note: str
 
@@ -180,9 +182,7 @@ def parse_task(data: bytes, path: str) -> Task:
 
 def task_digest(front: FrontMatter) -> str:
     """`sha256:` and hex over the front matter's lines, without those of the keys that change (board.md)."""
-    left_out = {number for key in NOT_IN_DIGEST for number in front.span(key)}
-    kept = (line for number, line in enumerate(front.lines) if number not in left_out)
-    return "sha256:" + hashlib.sha256("".join(line + "\n" for line in kept).encode()).hexdigest()
+    return "sha256:" + hashlib.sha256(front.lines_without(NOT_IN_DIGEST)).hexdigest()
 
 
 def compose_task(
@@ -242,6 +242,9 @@ def compose_task(
 
 def _front_matter(task: Task) -> str:
     """The lines of a new task, optional keys only where they say something."""
+    # Imported here: only one command writes tasks.
+    from claims.board import yaml_text
+
     singles = {
         "id": task.id,
         "title": task.title,
@@ -269,8 +272,9 @@ def _front_matter(task: Task) -> str:
 
 def _task(front: FrontMatter, path: str) -> Task:
     known = fields.Fields(front.root, 1, "a task", KEYS)
-    state = _state(known, path)
-    identity = _identity(known, path)
+    named, folder = _place(path)
+    state = _state(known, folder)
+    identity = _identity(known, named)
     failure = known.optional("failure", _failure, None)
     if state is State.FAILED and failure is None:
         raise Malformed(1, "a failed task lacks `failure`", "add `failure:` with `kind:` and `note:`")
@@ -301,10 +305,9 @@ def _task(front: FrontMatter, path: str) -> Task:
     )
 
 
-def _state(known: fields.Fields, path: str) -> State:
+def _state(known: fields.Fields, folder: State) -> State:
     """The state that folder and `status` agree on."""
     status = known.required("status", _STATE)
-    _, folder = _place(path)
     if status is not folder:
         raise Malformed(
             known.line("status"),
@@ -314,10 +317,9 @@ def _state(known: fields.Fields, path: str) -> State:
     return status
 
 
-def _identity(known: fields.Fields, path: str) -> TaskId:
+def _identity(known: fields.Fields, named: TaskId) -> TaskId:
     """The id that file name and `id` agree on."""
     identity = known.required("id", fields.parsed(parse_task_id))
-    named, _ = _place(path)
     if identity != named:
         raise Malformed(known.line("id"), f"`id`: {identity}, but the file is named {named}.md", f"write `id: {named}`")
     return identity

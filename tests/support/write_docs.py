@@ -1,0 +1,113 @@
+"""The parts of the documents that come from the code, between marks: `python -m tests.support.write_docs` writes them.
+
+`<!-- commands -->` to `<!-- /commands -->` is a table of the commands, `helps` what each prints with `--help`, `exits`
+the exit statuses, `codes` those with their error codes. `tests/unit/test_docs.py` compares.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from unittest.mock import patch
+
+import click
+
+from claims import errors
+from claims.cli.main import COMMANDS, run, swarm
+from gate.cli.main import swarm_gate
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = ("README.md", "docs/commands.md", "docs/errors.md", "docs/protocol.md")
+
+MEANINGS = {
+    errors.EXIT_OK: "done, or nothing to do",
+    errors.EXIT_REFUSED: "refused: the rules say no. Another try changes nothing until something else does",
+    errors.EXIT_CONFLICT: "conflict: somebody else holds it or was faster. Take another task, or try again",
+    errors.EXIT_UNDECIDED: "could not be decided: git, the remote, a file or the configuration is broken",
+    errors.EXIT_USAGE: "the command line was wrong",
+    errors.EXIT_INTERRUPTED: "interrupted",
+}
+
+
+def main() -> None:
+    for name, text in written().items():
+        (ROOT / name).write_text(text, "utf-8")
+
+
+def written() -> dict[str, str]:
+    """Each document as it has to be: what stands between marks comes from the code, the rest is as it is."""
+    blocks: dict[str, Callable[[], str]] = {"commands": commands, "helps": helps, "exits": exits, "codes": codes}
+    documents = {}
+    for name in DOCUMENTS:
+        text = (ROOT / name).read_text("utf-8")
+        for mark, block in blocks.items():
+            if f"<!-- {mark} -->" in text:
+                text = between(text, mark, block())
+        documents[name] = text
+    return documents
+
+
+def between(text: str, mark: str, block: str) -> str:
+    """`text` with `block` between the two marks. AssertionError where they are not there once each."""
+    pattern = re.compile(rf"(<!-- {mark} -->\n).*?(<!-- /{mark} -->)", re.DOTALL)
+    replaced, times = pattern.subn(lambda match: match[1] + block + match[2], text)
+    assert times == 1, f"{times} pairs of marks for {mark}"
+    return replaced
+
+
+def commands() -> str:
+    """A table of the commands of `swarm` and the first paragraph of their help."""
+    context = click.Context(swarm)
+    found = {name: swarm.get_command(context, name) for name in COMMANDS}
+    rows = [f"| `swarm {name}` | {_first_paragraph(command)} |" for name, command in found.items() if command]
+    return table("command", "does", rows)
+
+
+def helps() -> str:
+    """A section for each command with what it prints."""
+    names = [("swarm", swarm, []), *(("swarm", swarm, [name]) for name in COMMANDS), ("swarm-gate", swarm_gate, [])]
+    sections = []
+    for program, group, words in names:
+        title = " ".join([program, *words])
+        sections.append(f"## {title}\n\n```text\n{help_of(group, program, words)}```\n")
+    return "\n" + "\n".join(sections) + "\n"
+
+
+def help_of(group: click.Group, program: str, words: list[str]) -> str:
+    """What `program words --help` prints on a terminal of 80 columns."""
+    out = io.StringIO()
+    with patch.dict(os.environ, {"COLUMNS": "80"}), contextlib.redirect_stdout(out):
+        status = run(group, program, [*words, "--help"])
+    assert status == errors.EXIT_OK, f"{program} {' '.join(words)} --help: exit {status}"
+    return out.getvalue()
+
+
+def exits() -> str:
+    return table("exit", "meaning", [f"| {status} | {meaning} |" for status, meaning in MEANINGS.items()])
+
+
+def codes() -> str:
+    """The exit statuses with the codes of the errors that end so."""
+    rows = []
+    for status, meaning in MEANINGS.items():
+        own = " ".join(f"`{code}`" for code, exit in errors.CODES.items() if exit == status)
+        rows.append(f"| {status} | {meaning} | {own} |")
+    return table("exit", "meaning", rows, "error codes")
+
+
+def table(first: str, second: str, rows: list[str], *more: str) -> str:
+    heads = [first, second, *more]
+    return "\n".join([f"| {' | '.join(heads)} |", "|---" * len(heads) + "|", *rows]) + "\n"
+
+
+def _first_paragraph(command: click.Command) -> str:
+    text = (command.help or "").partition("\n\n")[0]
+    return " ".join(text.split())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,200 @@
+"""The documents say what the code does: tables, help, codes, keys, members, limits, links."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+import claims
+import gate
+from claims import errors, record
+from claims.board import config, task
+from claims.board.authority import PROTECTED
+from claims.git import MINIMUM_VERSION
+from tests.support import write_docs
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
+DOCUMENTS += sorted((ROOT / "docs").glob("*.md"))
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text("utf-8")
+
+
+def section(text: str, heading: str) -> str:
+    """What follows a heading, up to the next one of its level or above."""
+    level = len(heading.partition(" ")[0])
+    lines = text.split("\n")
+    start = lines.index(heading) + 1
+    ends = (number for number, line in enumerate(lines[start:], start) if re.match(rf"#{{1,{level}}} ", line))
+    return "\n".join(lines[start : next(ends, len(lines))])
+
+
+def first_cells(text: str) -> list[str]:
+    """The quoted words in the first cells of a table's rows."""
+    cells = [line.split("|")[1] for line in text.split("\n") if line.startswith("| `")]
+    return [word for cell in cells for word in re.findall(r"`([^`]+)`", cell)]
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", write_docs.DOCUMENTS)
+def test_generated_parts_are_up_to_date(name: str) -> None:
+    assert write_docs.written()[name] == read(name), "run: python -m tests.support.write_docs"
+
+
+def test_what_stands_between_marks_is_replaced_and_nothing_else() -> None:
+    assert write_docs.between("a\n<!-- x -->\nold\n<!-- /x -->\nb\n", "x", "new\n") == (
+        "a\n<!-- x -->\nnew\n<!-- /x -->\nb\n"
+    )
+
+
+def test_every_exit_status_has_a_meaning() -> None:
+    statuses = {value for name, value in vars(errors).items() if name.startswith("EXIT_")}
+    assert set(write_docs.MEANINGS) == statuses
+
+
+def test_every_error_code_is_explained_under_its_exit_status() -> None:
+    text = read("docs/errors.md")
+    headings = [line for line in text.split("\n") if line.startswith("### Exit ")]
+    explained = {
+        code: int(heading.split()[2].rstrip(":"))
+        for heading in headings
+        for code in first_cells(section(text, heading))
+    }
+    assert explained == dict(errors.CODES)
+
+
+def test_every_warning_is_explained() -> None:
+    assert set(first_cells(section(read("docs/errors.md"), "## Warnings"))) == set(notice_codes())
+
+
+def notice_codes() -> Iterator[str]:
+    """The first argument of every `Notice(…)` in the code, where it is written out."""
+    for path in (ROOT / "claims").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Notice":
+                code = node.args[0]
+                if isinstance(code, ast.Constant):
+                    yield str(code.value)
+
+
+def test_the_keys_of_a_task_are_documented() -> None:
+    assert set(first_cells(section(read("docs/board.md"), "## Task").split("### Locks")[0])) == set(task.KEYS)
+
+
+def test_the_values_of_a_task_are_documented() -> None:
+    text = section(read("docs/board.md"), "## Task")
+    kinds = (task.State, task.Classification, task.Kind, task.FailureKind)
+    assert [value.value for kind in kinds for value in kind if f"`{value.value}`" not in text] == []
+
+
+def test_the_keys_of_the_configuration_are_documented() -> None:
+    keys = {*(field.name for field in fields(config.Config)), *(field.name for field in fields(config.GateConfig))}
+    assert set(first_cells(section(read("docs/board.md"), "## Configuration"))) == keys
+
+
+def test_the_protected_paths_are_documented() -> None:
+    text = section(read("docs/board.md"), "## Authority")
+    assert [path for path in PROTECTED if f"`{path.removeprefix('**/')}`" not in text] == []
+
+
+def test_the_members_of_a_claim_are_documented() -> None:
+    tree = ast.parse(read("claims/record.py"))
+    reader = next(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == "_claim")
+    calls = [node for node in ast.walk(reader) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
+    taken = {ast.literal_eval(call.args[0]) for call in calls if ast.unparse(call.func).startswith("take.")}
+    assert set(first_cells(section(read("docs/protocol.md"), "## The claim blob"))) == taken
+
+
+def test_the_limits_of_a_claim_are_documented() -> None:
+    text = section(read("docs/protocol.md"), "## The claim blob")
+    assert f"at most {record.MAX_BYTES // 1024} KiB" in text
+    assert f"at most {record.MAX_NEW_BYTES // 1024} KiB" in text
+    hours, minutes = divmod(int(record.MAX_LEASE.total_seconds()) // 60, 60)
+    assert f"{hours} h {minutes} min" in text
+    assert [outcome for outcome in record.OUTCOMES if f"`{outcome}`" not in text] == []
+
+
+def test_the_readme_says_what_is_needed() -> None:
+    python = re.search(r'requires-python = ">=([0-9.]+)"', read("pyproject.toml"))
+    assert python is not None
+    git = ".".join(map(str, MINIMUM_VERSION))
+    assert f"Python {python[1]} or newer and git {git} or newer" in read("README.md")
+
+
+def test_one_version_everywhere() -> None:
+    assert f'\nversion = "{claims.__version__}"\n' in read("pyproject.toml")
+    assert gate.__version__ == claims.__version__
+
+
+def test_ci_runs_the_test_command_of_the_readme() -> None:
+    _, test = blocks(section(read("README.md"), "## Try it"), "sh")
+    assert "pytest" in test and test.count("\n") == 1
+    lines = [line.strip() for line in read(".ci/run").split("\n")]
+    assert f'{test.strip()} "$@"' in lines
+    assert os.access(ROOT / ".ci/run", os.X_OK)
+
+
+def test_ci_runs_with_no_more_rights_than_it_needs() -> None:
+    workflow = read(".github/workflows/ci.yml")
+    assert re.findall(r"uses: (\S+)", workflow) == [
+        used for used in re.findall(r"uses: (\S+)", workflow) if re.search(r"@[0-9a-f]{40}$", used)
+    ]
+    assert "\npermissions:\n  contents: read\n" in workflow
+    assert "persist-credentials: false" in workflow
+    assert "run: .ci/run\n" in workflow
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_links_lead_somewhere(path: Path) -> None:
+    assert broken_links(path.read_text("utf-8"), path) == []
+
+
+def test_broken_links_are_found() -> None:
+    here = ROOT / "README.md"
+    text = "# A b\n[1](docs/errors.md#codes) [2](docs/none.md) [3](docs/errors.md#none) [4](#a-b) [5](#b)\n"
+    assert broken_links(text, here) == ["docs/none.md", "docs/errors.md#none", "#b"]
+
+
+def broken_links(text: str, path: Path) -> list[str]:
+    """The relative links of a document whose file or heading does not exist."""
+    broken = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" in link:
+            continue
+        name, _, anchor = link.partition("#")
+        target = path.parent / name
+        there = (target.read_text("utf-8") if name else text) if target.exists() else None
+        if there is None or (anchor and anchor not in anchors(there)):
+            broken.append(link)
+    return broken
+
+
+def anchors(text: str) -> set[str]:
+    """The anchors that GitHub makes of headings."""
+    outside = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ (.*)$", outside, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_what_the_code_says_of_the_documents_is_there() -> None:
+    """`docs/protocol.md`, *Admission*, as comments write it: the document and the heading exist."""
+    missing = []
+    for path in (ROOT / "claims").rglob("*.py"):
+        text = " ".join(path.read_text("utf-8").split())
+        for name, heading in re.findall(r"`docs/(\w+)\.md`(?:, \*([^*]+)\*)?", text):
+            document = ROOT / "docs" / f"{name}.md"
+            known = re.findall(r"^#+ (.*)$", document.read_text("utf-8"), re.MULTILINE) if document.exists() else []
+            if not document.exists() or (heading and heading not in known):
+                missing.append((path.name, name, heading))
+    assert missing == []

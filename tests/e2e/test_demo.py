@@ -1,0 +1,140 @@
+"""`swarm demo`: it tells its story to the end, sealed from its user, cleans up, and fails where a command does."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from claims.demo.terminal import Terminal
+from claims.errors import CODES, Undecided
+from tests.support.git_wrapper import GitWrapper
+from tests.support.swarm import Result, swarm
+
+#: What the story has to come to, in this order: the error codes of its refusals.
+REFUSALS = [
+    "on-base-branch",
+    *("claim-held", "claim-held", "lock-held", "dependency-open"),
+    "claim-live",
+    *("claim-held", "claim-lost", "claim-lost", "claim-lost"),
+    "finished-elsewhere",
+]
+
+
+@pytest.fixture
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the demo's temporary folder comes to lie, and nothing else."""
+    folder = tmp_path / "temporary files"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    return folder
+
+
+def test_the_story(folders: Path) -> None:
+    told = swarm(folders, "demo", ok=True)
+    assert re.findall(r"^error\[([a-z-]+)\]: ", told.out, re.MULTILINE) == REFUSALS
+    assert re.findall(r"\(exit ([1-9][0-9]*)\)", told.out) == [str(CODES[code]) for code in REFUSALS]
+    assert "EXPIRED" in told.out
+    assert "stole T-" in told.out
+    assert told.out.rstrip().endswith("all as told; the folder is gone again")
+    assert told.err == ""
+    assert list(folders.iterdir()) == []
+
+
+def test_it_prints_commands_as_they_are_typed(folders: Path) -> None:
+    told = swarm(folders, "demo", ok=True)
+    typed = re.findall(r"^(\S+)\$ (.*)$", told.out, re.MULTILINE)
+    assert ("app", "git push --quiet origin main") in typed
+    assert ("one", "swarm renew --minutes 60") in typed
+    assert {where for where, _ in typed} == {".", "app", "one", "two", "far"}
+
+
+def test_keep_leaves_the_folder(folders: Path) -> None:
+    told = swarm(folders, "demo", "--keep", ok=True)
+    (kept,) = folders.iterdir()
+    assert told.out.rstrip().endswith(f"all as told; kept in {kept}")
+    assert (kept / "origin.git").is_dir() and (kept / "far" / ".agents").is_dir()
+
+
+def test_json_is_one_value(folders: Path) -> None:
+    told: Result = swarm(folders, "demo", "--json", ok=True)
+    steps = told.json["steps"]
+    refused = [step for step in steps if step["exit"]]
+    assert [re.findall(r"error\[([a-z-]+)\]", step["output"])[0] for step in refused] == REFUSALS
+    assert told.json["folder"] is None
+    assert (swarm(folders, "demo", "--quiet", ok=True).out, list(folders.iterdir())) == ("", [])
+
+
+def test_it_reads_nobodys_configuration(folders: Path, tmp_path: Path) -> None:
+    hostile = tmp_path / "hostile"
+    hostile.mkdir()
+    (hostile / ".gitconfig").write_text("[swarm]\n\tbase = nowhere\n[core]\n\thooksPath = /bin\n[broken\n")
+    env = {
+        "HOME": str(hostile),
+        "GIT_CONFIG_GLOBAL": None,
+        "SWARM_GIT_CONFIG_SEALED": None,
+        "GIT_DIR": str(hostile),
+        "SWARM_BASE": "nowhere",
+        "SWARM_AGENT": "somebody",
+        "SWARM_REMOTE": "elsewhere",
+    }
+    told = swarm(folders, "demo", env=env, ok=True)
+    assert "somebody" not in told.out and str(hostile) not in told.out
+
+
+def test_it_fails_where_a_command_ends_otherwise_than_told(folders: Path, tmp_path: Path) -> None:
+    wrapper = GitWrapper(tmp_path / "wrapper")
+    wrapper.fail(1, "fatal: not today\n", "worktree", "add")
+    told = swarm(folders, "demo", env=wrapper.env)
+    assert (told.code, told.error_code) == (3, "unexpected")
+    assert "git worktree add" in told.err
+    assert list(folders.iterdir()) == []
+
+
+def test_no_git(folders: Path, tmp_path: Path) -> None:
+    nothing = tmp_path / "nothing"
+    nothing.mkdir()
+    told = swarm(folders, "demo", "--json", env={"PATH": str(nothing)})
+    assert (told.code, told.error_code) == (3, "git-missing")
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "fine"),
+    [
+        ("swarm --version", "usage", False),
+        ("swarm nothing", "usage", True),
+        ("swarm nothing", "claim-held", False),
+        ("git nothing", "usage", False),
+    ],
+)
+def test_a_refusal_has_to_be_the_one_that_was_told(tmp_path: Path, command: str, code: str, fine: bool) -> None:
+    terminal = Terminal(tmp_path, os.environ, lambda line: None)
+    if fine:
+        terminal.refused(".", command, code)
+    else:
+        with pytest.raises(Undecided, match="otherwise than told"):
+            terminal.refused(".", command, code)
+
+
+@pytest.mark.parametrize(
+    ("command", "says", "fine"),
+    [
+        ("swarm --version", "swarm 0", True),
+        ("swarm --version", "swarm x", False),
+        ("swarm nothing", "", False),
+        ("swarm-gate --version", "swarm-gate 0", True),
+    ],
+)
+def test_a_success_has_to_say_what_was_told(tmp_path: Path, command: str, says: str, fine: bool) -> None:
+    shown: list[str] = []
+    terminal = Terminal(tmp_path, os.environ, shown.append)
+    if fine:
+        terminal.run(".", command, says=says)
+        assert shown[0] == f"\n.$ {command}"
+        assert json.dumps([step.to_json() for step in terminal.steps])
+    else:
+        with pytest.raises(Undecided, match="otherwise than told"):
+            terminal.run(".", command, says=says)

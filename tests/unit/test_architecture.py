@@ -33,20 +33,8 @@ LAYERS = (
     "claims.operations",
     "claims.demo",
     "claims.cli",
+    # The gate's rooms get lines of their own between these two; until then they are one.
     "gate",
-    "gate.errors",
-    "gate.verdict",
-    "gate.tree",
-    "gate.landing",
-    "gate.evidence",
-    "gate.repository",
-    "gate.gather",
-    "gate.rules",
-    "gate.kinds",
-    "gate.judge",
-    "gate.report",
-    "gate.github",
-    "gate.dispatch",
     "gate.cli",
 )
 
@@ -107,9 +95,10 @@ def within(name: str, package: str) -> bool:
 
 
 def layer(name: str) -> str | None:
-    """The entry of LAYERS that a module belongs to: the longest that fits. A package's own file is a layer itself."""
-    fitting = [entry for entry in LAYERS if within(name, entry) and (entry not in ("claims", "gate") or name == entry)]
-    return max(fitting, key=len, default=None)
+    """The entry of LAYERS that a module belongs to: the longest that fits. In `claims` every room has its line."""
+    fitting = [entry for entry in LAYERS if within(name, entry)]
+    found = max(fitting, key=len, default=None)
+    return None if found == "claims" != name else found
 
 
 def upward_imports(source: Module) -> list[str]:
@@ -213,10 +202,9 @@ def test_every_module_says_what_it_is() -> None:
 
 
 def test_every_layer_and_owner_exists() -> None:
-    # The list for the gate is the plan that it is built by.
     listed = {*LAYERS, *(owner for owners in OWNERS.values() for owner in owners)}
-    claims = {name for name in listed if within(name, "claims")}
-    assert claims - {source.name for source in modules("claims")} == set()
+    planned = {"gate.github"}
+    assert listed - planned - {source.name for source in modules("claims", "gate")} == set()
 
 
 HEAVY = ("ruamel", "github", "requests", "importlib.metadata", "difflib", "asyncio", "unittest", "email", "http")
@@ -289,3 +277,9 @@ def test_long_functions(lines: int, wrong: int) -> None:
 def test_dataclasses() -> None:
     text = "@dataclass\nclass A: pass\n@dataclass(frozen=True, slots=True)\nclass B: pass\nclass C: pass\n"
     assert dict(dataclasses(module("m", text))) == {"m.A": set(), "m.B": {"frozen", "slots"}}
+
+
+def test_the_house_is_drawn_as_it_stands() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    rows = [line.split("`")[1] for line in text.split("\n") if line.startswith("| `claims.")]
+    assert rows == [name for name in LAYERS if name.startswith("claims.")]

@@ -251,6 +251,17 @@ def vacate(task: str) -> Act:
     return lambda scene: scene.vacate(task)
 
 
+def lock_file(name: str) -> Act:
+    """What a git that was killed while it wrote `name` leaves behind, where the claims are."""
+
+    def leave(scene: Scene) -> None:
+        path = scene.arbiter.git_path(f"{name}.lock")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+
+    return leave
+
+
 def stage(folder: Path, files: Files = FILES) -> Scene:
     """An origin with `files` on main, and a clone of it on `work`."""
     bare = origin(folder / "origin.git", files)

@@ -133,7 +133,7 @@ REFUSED: dict[str, tuple[str, str, int, str, str]] = {
     "no classification": ("classification: feature\n", "", 1, "lacks `classification`", "classification: docs\n"),
     "no authority": (AUTHORITY, "", 1, "lacks `authority`", "authority:\n  paths: [x]\n"),
     "unknown key": ("", "autority: x\n", 9, "has no key `autority`", "x-autority: x\n"),
-    "unknown key of authority": ("  paths:", "  path: x\n  paths:", 7, "`authority`: an authority has no key", "  x-p: x\n  paths:"),
+    "unknown key below": ("  paths:", "  path: x\n  paths:", 7, "an authority has no key `path`", "  x-p: x\n  paths:"),
     "another id": (str(ID), str(OTHER), 2, f"the file is named {ID}.md", str(ID)),
     "not an id": (str(ID), "T-2026081-abcdef01", 2, "`id`: 'T-2026081-abcdef01' is not a task id", str(ID)),
     "an impossible day": (str(ID), "T-20260230-abcdef01", 2, "not a real date", str(ID)),
@@ -178,7 +178,7 @@ REFUSED: dict[str, tuple[str, str, int, str, str]] = {
     "verify with a NUL": ("", 'verify: ["a\\0b"]\n', 9, "U+0000", 'verify: ["a\\tb"]\n'),
     "origin that is no id": ("", "regenerated_from: x\n", 9, "not a task id", f"regenerated_from: {OTHER}\n"),
     "failure without a note": ("", "failure:\n  kind: spec-gap\n", 9, "a failure lacks `note`", FAILURE),
-    "failure of no kind": ("", "failure:\n  kind: bad-luck\n  note: x\n", 10, "`failure`: `kind`: expected one of", FAILURE),
+    "failure of no kind": ("", "failure:\n  kind: bad-luck\n  note: x\n", 10, "`kind`: expected one of", FAILURE),
     "result that is a list": ("", "result: [x]\n", 9, "expected a single value, found a list", "result: x\n"),
 }  # fmt: skip
 

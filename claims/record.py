@@ -33,6 +33,8 @@ MAX_BYTES: Final = 16 * 1024
 MAX_NEW_BYTES: Final = 6 * 1024
 #: How far past the reader's clock the lease of a held claim may end: a day, and the clocks' difference.
 MAX_LEASE: Final = timedelta(hours=24) + clock.MAX_SKEW
+#: How deep unknown members may be nested. Python would read more, and then fail to write how the claim ended.
+MAX_DEPTH: Final = 16
 #: Characters of the reason that an ended claim may give.
 MAX_REASON: Final = 1000
 
@@ -212,11 +214,20 @@ def _claim(members: dict[str, Any]) -> Claim:
         closed=take.optional("closed", _closed),
         unknown=take.rest,
     )
+    _refuse_deep(claim.unknown, MAX_DEPTH)
     if claim.expires_at < claim.claimed_at:
         raise ValueError("expiresAt is before claimedAt")
     if claim.replaced is not None and claim.replaced.task != claim.task:
         raise ValueError("replaced: is of another task")
     return claim
+
+
+def _refuse_deep(value: Any, left: int) -> None:
+    if left < 0:
+        raise ValueError("nested too deeply")
+    if isinstance(value, (Mapping, list)):
+        for child in value.values() if isinstance(value, Mapping) else value:
+            _refuse_deep(child, left - 1)
 
 
 class _Taker:

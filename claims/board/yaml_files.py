@@ -67,10 +67,13 @@ def _read(text: str) -> dict[str, Node]:
 def _read_with_ruamel(text: str) -> dict[str, Node]:
     """What `text` says, for documents outside the small subset. Raises Malformed."""
     root = _compose(text)
-    value = _convert(root, 1)
-    if not isinstance(value.value, dict):
-        raise Malformed(value.line, "expected keys and values")
-    return value.value
+    value, line = _convert(root, 1)
+    if value is None:
+        # A line `---` and comments, say.
+        return {}
+    if not isinstance(value, dict):
+        raise Malformed(line, "expected keys and values")
+    return value
 
 
 def _compose(text: str) -> Any:

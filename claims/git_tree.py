@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from claims.board.board import Board, Entry
 from claims.board.node import MAX_FILE
 from claims.errors import Undecided
-from claims.git import printable
+from claims.git import ProcessTimedOut, printable
 from claims.names import ObjectId
 from claims.session import Session
 
@@ -91,39 +91,52 @@ class GitTree:
     def _fetch_missing(self, paths: Sequence[str]) -> None:
         """Ask the remote for the blobs that a partial clone lacks, all in one fetch instead of one each."""
         self._list_folders_of(paths)
-        ids = [name for name in map(self._name_of, dict.fromkeys(paths)) if name is not None]
-        if not ids:
-            return
-        git = self._session.git
-        listing = git.run(
-            "rev-list",
-            "--objects",
-            "--no-object-names",
-            "--no-walk",
-            "--missing=print",
-            "--stdin",
-            stdin="".join(f"{object_id}\n" for object_id in ids).encode("ascii"),
-        ).out
-        missing = [line[1:] for line in listing.decode("ascii").split() if line.startswith("?")]
+        wanted = {name for name in map(self._name_of, dict.fromkeys(paths)) if name is not None}
+        missing = sorted(wanted & self._missing_below({path.rpartition("/")[0] for path in paths})) if wanted else []
         if not missing:
             return
         remote = self._session.remote or self._session.remote_left_out
         if remote is None:
-            raise Undecided("evidence-incomplete", f"{len(missing)} files of the board are not in this partial clone")
-        git.run(
-            "fetch",
-            "--quiet",
-            "--no-tags",
-            "--no-prune",
-            "--no-recurse-submodules",
-            "--no-write-fetch-head",
-            "--no-auto-maintenance",
-            "--refmap=",
-            remote,
-            *missing,
-            deadline=self._session.network_deadline,
-            network=True,
-        )
+            raise Undecided(
+                "evidence-incomplete",
+                f"{len(missing)} files of the board are not in this partial clone, and no remote is asked",
+                "git config swarm.remote NAME   # of those that git remote -v lists",
+            )
+        self._fetch(remote, missing)
+
+    def _fetch(self, remote: str, ids: Sequence[str]) -> None:
+        """Fetch objects. Raises Undecided `remote-unreachable`."""
+        try:
+            done = self._session.git.run(
+                "fetch",
+                "--quiet",
+                "--no-tags",
+                "--no-prune",
+                "--no-recurse-submodules",
+                "--no-write-fetch-head",
+                "--no-auto-maintenance",
+                "--refmap=",
+                remote,
+                *ids,
+                ok=range(256),
+                deadline=self._session.network_deadline,
+                network=True,
+            )
+        except ProcessTimedOut as error:
+            raise Undecided("remote-unreachable", f"{remote}: {error.message}", f"git ls-remote {remote}") from None
+        if done.code != 0:
+            raise Undecided("remote-unreachable", f"{remote}: {done.words}", f"git ls-remote {remote}")
+
+    def _missing_below(self, folders: Iterable[str]) -> set[str]:
+        """The blobs below folders that this clone lacks.
+
+        Asked by tree: git 2.39 refuses a missing blob as a starting point (`bad object`), and cat-file would fetch it.
+        """
+        trees = "".join(f"{self._name(folder)}\n" for folder in sorted(folders) if self._folders.get(folder))
+        listing = self._session.git.run(
+            "rev-list", "--objects", "--no-object-names", "--missing=print", "--stdin", stdin=trees.encode("utf-8")
+        ).out
+        return {line[1:] for line in listing.decode("ascii").split() if line.startswith("?")}
 
 
 def board_at(session: Session, commit: ObjectId) -> Board:

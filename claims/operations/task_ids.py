@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from claims.board.board import Board
 from claims.board.task import State
 from claims.errors import Refused, Usage
@@ -10,6 +12,8 @@ from claims.ledger import Ledger
 from claims.names import TaskId, parse_task_id
 
 _SHORTEST = 4
+#: The start of an id, or of its hex digits.
+_SHORTENED = re.compile(r"T-[0-9]{1,8}|T-[0-9]{8}-[0-9a-f]{0,7}|[0-9a-f]{1,8}")
 _NAMED = 20
 
 
@@ -18,7 +22,7 @@ def whole_id(text: str) -> TaskId | None:
     try:
         return parse_task_id(text)
     except ValueError as error:
-        if len(text) >= len("T-20260814-abcdef01") or len(text) < _SHORTEST or not text.isascii():
+        if len(text) < _SHORTEST or _SHORTENED.fullmatch(text) is None:
             raise Usage(
                 "usage", f"{error}, or {_SHORTEST} or more characters from the start of it or its hex"
             ) from None

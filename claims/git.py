@@ -76,11 +76,14 @@ def printable(text: str, limit: int = 500) -> str:
 
 
 class Git:
-    """git, run in one directory. Counts its processes, those that crossed the network apart."""
+    """git, run in one directory. Counts its processes, those that crossed the network apart.
 
-    def __init__(self, directory: Path, environ: Mapping[str, str]) -> None:
+    `git_dir` is the repository to work on where it is not the one around `directory`.
+    """
+
+    def __init__(self, directory: Path, environ: Mapping[str, str], git_dir: Path | None = None) -> None:
         self.directory = directory
-        self.environ = _scrubbed(environ)
+        self.environ = {**_scrubbed(environ), **({"GIT_DIR": str(git_dir)} if git_dir is not None else {})}
         self.processes = 0
         self.network_operations = 0
 
@@ -338,7 +341,8 @@ def open_repository(git: Git, prefixes: Sequence[str], remote: str | None) -> Re
         raise git.failure("rev-parse", asked.words)
     bare, object_format, common_dir, private_dir, *refs = lines
     if not (common_dir.startswith("/") and private_dir.startswith("/")):
-        raise Undecided("git-failed", f"the path of the git directory is not one line: {printable(common_dir)}")
+        # A path with a line end in it; or a git before 2.31, which prints the options that it does not know.
+        raise git.failure("rev-parse", f"the path of the git directory is not one line: {printable(common_dir)}")
     head = _unborn_head(git) if asked.code else _branch(refs.pop())
     targets = [ref for ref in refs if ref.startswith("refs/remotes/") and ref != f"refs/remotes/{remote}/HEAD"]
     return Repository(

@@ -43,11 +43,14 @@ _NOT_ATOMIC = "does not support --atomic push"
 _REASON = re.compile(r"\(([^()]*(?:\([^()]*\))?[^()]*)\)\s*$")
 
 
-def expected_flag(edit: Edit) -> str:
-    """The flag of a ref line that means that this edit was written: created, moved, deleted."""
+def expected_flags(edit: Edit) -> str:
+    """The flags of a ref line that mean that this edit was written: created, moved, deleted.
+
+    A move of a commit to one that descends from it, as the archive's, has a blank for a flag.
+    """
     if edit.new is None:
         return "-"
-    return "*" if edit.old is None else "+"
+    return "*" if edit.old is None else "+ "
 
 
 def is_not_atomic(push: Completed) -> bool:
@@ -60,7 +63,7 @@ def judge_push(push: Completed, transaction: Transaction) -> Outcome:
     `=` is the trap: a ref that holds that very object already is "up to date", exit 0, while other refs were written.
     """
     flags = _flags(push.out)
-    if push.code == 0 and all(flags.get(edit.ref, ("", ""))[0] == expected_flag(edit) for edit in transaction.edits):
+    if push.code == 0 and all(edit.ref in flags and _is_written(edit, flags) for edit in transaction.edits):
         return Outcome(Verdict.APPLIED)
     words = "; ".join(filter(None, [_reasons(flags), push.words]))
     refused = [summary for flag, summary in flags.values() if flag == "!"]
@@ -70,6 +73,10 @@ def judge_push(push: Completed, transaction: Transaction) -> Outcome:
     if push.code not in (0, 1) and not flags and _NOT_ALLOWED.search(push.err):
         return Outcome(Verdict.REJECTED, words)
     return Outcome(Verdict.UNKNOWN, words)
+
+
+def _is_written(edit: Edit, flags: Mapping[RefName, tuple[str, str]]) -> bool:
+    return flags[edit.ref][0] in expected_flags(edit)
 
 
 def _flags(out: bytes) -> dict[RefName, tuple[str, str]]:

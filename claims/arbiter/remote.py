@@ -11,7 +11,7 @@ from claims.arbiter import Outcome, Reading, Verdict, mirror, porcelain
 from claims.arbiter.local import current_ids, update_refs, write_blob
 from claims.arbiter.reading import build_ledger, list_refs, read_entries, resolve_base, resolve_refs
 from claims.errors import SwarmError, Undecided
-from claims.git import Completed, ObjectInfo, ProcessTimedOut
+from claims.git import Completed, Git, ObjectInfo, ProcessTimedOut
 from claims.ledger import Entry, Ledger
 from claims.names import CLAIMS, FETCHES, LIVE, ObjectId, RefName, TaskId, branch_ref, log_prefix
 from claims.notice import Notice
@@ -76,16 +76,7 @@ class RemoteArbiter:
 
     def apply(self, transaction: Transaction) -> Outcome:
         """One atomic push. Raises Undecided `remote-not-atomic`: several pushes would be no transaction."""
-        try:
-            pushed = self._push(transaction)
-        except ProcessTimedOut as error:
-            return Outcome(Verdict.UNKNOWN, error.message)
-        if porcelain.is_not_atomic(pushed):
-            message = f"{self._name} does not support atomic pushes, without which claims cannot exclude each other"
-            raise Undecided(
-                "remote-not-atomic", message, f"git config receive.advertiseAtomic true   # on {self._name}"
-            )
-        outcome = porcelain.judge_push(pushed, transaction)
+        outcome = push(self._session.git, self._name, transaction, self._session.network_deadline)
         if outcome.verdict is Verdict.APPLIED:
             self._note_applied(transaction)
         return outcome
@@ -190,26 +181,27 @@ class RemoteArbiter:
     def _unreachable(self, words: str) -> SwarmError:
         return Undecided("remote-unreachable", f"{self._name}: {words}", f"git ls-remote {self._name}")
 
-    def _push(self, transaction: Transaction) -> Completed:
-        config = [*_PUSH_CONFIG, f"remote.{self._name}.mirror=false"]
-        leases = [f"--force-with-lease={edit.ref}:{edit.old or ''}" for edit in transaction.edits]
-        specs = [f"{edit.new or ''}:{edit.ref}" for edit in transaction.edits]
-        return self._session.git.run(
-            *(part for item in config for part in ("-c", item)),
-            *_PUSH,
-            *leases,
-            self._name,
-            *specs,
-            ok=range(256),
-            deadline=self._session.network_deadline,
-            network=True,
-        )
-
     def _note_applied(self, transaction: Transaction) -> None:
         assert self._latest is not None
         live = Transaction(tuple(edit for edit in transaction.edits if edit.ref.startswith(LIVE)))
         self._latest = live.after(self._latest)
         self._own.update(edit.ref for edit in live.edits)
+
+
+def push(git: Git, remote: str, transaction: Transaction, deadline: float) -> Outcome:
+    """One atomic push with an expected value for every ref. Raises Undecided `remote-not-atomic`."""
+    config = [*_PUSH_CONFIG, f"remote.{remote}.mirror=false"]
+    leases = [f"--force-with-lease={edit.ref}:{edit.old or ''}" for edit in transaction.edits]
+    specs = [f"{edit.new or ''}:{edit.ref}" for edit in transaction.edits]
+    settings = [part for item in config for part in ("-c", item)]
+    try:
+        pushed = git.run(*settings, *_PUSH, *leases, remote, *specs, ok=range(256), deadline=deadline, network=True)
+    except ProcessTimedOut as error:
+        return Outcome(Verdict.UNKNOWN, error.message)
+    if porcelain.is_not_atomic(pushed):
+        message = f"{remote} does not support atomic pushes, without which claims cannot exclude each other"
+        raise Undecided("remote-not-atomic", message, f"git config receive.advertiseAtomic true   # on {remote}")
+    return porcelain.judge_push(pushed, transaction)
 
 
 def _below(place: str, ref: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,9 +18,12 @@ _KEY = "swarm.options"
 
 def common(function: F) -> F:
     """The options that stand before or after a command's name; the one nearer to the end of the line wins."""
-    for decorate in reversed(_COMMON):
-        function = decorate(function)
-    return function
+    return _decorated(function, (_EVERYWHERE[0], _BASE, *_EVERYWHERE[1:]))
+
+
+def for_gate(function: F) -> F:
+    """The same for `swarm-gate`, where `--base` is a revision and a command's own."""
+    return _decorated(function, _EVERYWHERE)
 
 
 def with_token(function: F) -> F:
@@ -69,6 +72,12 @@ def _found(context: click.Context) -> dict[str, Any]:
     return found
 
 
+def _decorated(function: F, decorators: Sequence[Callable[[F], F]]) -> F:
+    for decorate in reversed(decorators):
+        function = decorate(function)
+    return function
+
+
 def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:
     if value not in (None, False):
         _found(context)[parameter.name or ""] = value
@@ -78,9 +87,11 @@ def _option(*names: str, **settings: Any) -> Callable[[F], F]:
     return click.option(*names, expose_value=False, callback=_keep, **settings)
 
 
-_COMMON = (
+_BASE = _option(
+    "--base", metavar="BRANCH", help="The base branch (else $SWARM_BASE, git config swarm.base, origin/HEAD)."
+)
+_EVERYWHERE = (
     _option("-C", "directory", metavar="DIR", help="Run as if started in DIR."),
-    _option("--base", metavar="BRANCH", help="The base branch (else $SWARM_BASE, git config swarm.base, origin/HEAD)."),
     _option("--remote", metavar="NAME", help="The remote that decides (else $SWARM_REMOTE, swarm.remote, origin)."),
     _option("--no-remote", "no_remote", is_flag=True, help="Look at this clone only."),
     _option("--json", "json", is_flag=True, help="Print JSON: the result on stdout, an error on stderr."),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.scene import T1, T2, T3, Scenario, alone, change, nothing, prove, stage
+from tests.e2e.scene import T1, T2, T3, Scenario, Scene, alone, change, nothing, prove, stage
 from tests.support.board import task_path
 from tests.support.swarm import swarm
 
@@ -44,16 +45,22 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("line", "words", "right"), WRONG, ids=[line[:40] for line, _, _ in WRONG])
-def test_a_command_line_that_is_wrong(line: str, words: str, right: str | None, tmp_path: Path) -> None:
-    scene = alone(tmp_path)
+@pytest.fixture(scope="module")
+def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    """One scene for all wrong command lines: none of them may change it."""
+    scene = alone(tmp_path_factory.mktemp("still"))
     before = scene.snapshots()
-    said = scene.run(line)
+    yield scene
+    assert scene.snapshots() == before
+
+
+@pytest.mark.parametrize(("line", "words", "right"), WRONG, ids=[line[:40] for line, _, _ in WRONG])
+def test_a_command_line_that_is_wrong(line: str, words: str, right: str | None, still: Scene) -> None:
+    said = still.run(line)
     assert (said.code, said.out, said.error_code) == (64, "", "usage")
     assert words in said.err
-    assert scene.snapshots() == before
     if right is not None:
-        scene.run(right, ok=True)
+        still.run(right, ok=True)
 
 
 @pytest.mark.parametrize(

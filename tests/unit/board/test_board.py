@@ -119,6 +119,16 @@ def test_one_large_task_does_not_hide_the_others() -> None:
     assert two.code == "limits-exceeded"
 
 
+def test_a_reader_that_fails_fails_everything() -> None:
+    class Broken(Recorded):
+        def read(self, paths: Sequence[str]) -> Sequence[bytes | None]:
+            raise Undecided("git-failed", f"no answer for {len(paths)} paths")
+
+    with pytest.raises(Undecided) as caught:
+        Board(COMMIT, Broken({})).tasks({id_of(1): State.QUEUED})
+    assert caught.value.code == "git-failed"
+
+
 @pytest.mark.parametrize(
     ("name", "code"), [("config", "malformed-config"), ("plan", "malformed-plan"), ("manifest", "malformed-manifest")]
 )

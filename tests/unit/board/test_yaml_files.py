@@ -87,6 +87,19 @@ def test_refuses_what_every_file_may_not_have(text: str, line: int, words: str, 
     assert load(SLOW + twin)
 
 
+@pytest.mark.parametrize("levels", [7, 8])
+def test_lists_that_share_their_keys_column_count_too(levels: int) -> None:
+    """ruamel.yaml has no token for them."""
+    nested = "".join(f"{'  ' * level}{'- ' if level else ''}k{level}:\n" for level in range(levels + 1))
+    document = SLOW + nested.replace("  - ", "- ")
+    if levels == 7:
+        assert load(document)
+        return
+    with pytest.raises(Undecided) as caught:
+        load(document)
+    assert caught.value.message.endswith("nested deeper than 16")
+
+
 @pytest.mark.parametrize(
     ("data", "words", "twin"),
     [
@@ -203,6 +216,7 @@ def test_adds_a_task_and_nothing_else(before: str, after: str) -> None:
             "- T", "- |\n   T", 1
         )[:-9],
         "milestones: [{id: m1}, &x {id: m2}]\n",
+        "x-note: |\n  \tindented\nmilestones:\n- id: m1\n",
     ],
 )
 def test_leaves_alone_what_it_cannot_edit(text: str) -> None:

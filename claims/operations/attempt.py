@@ -7,6 +7,8 @@ after everything that the transaction had to bring about has been read back (rul
 from __future__ import annotations
 
 import random
+import re
+import shlex
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -27,6 +29,8 @@ T = TypeVar("T")
 _TRIES = 8
 #: Seconds to wait before the n-th further try, times a random factor from 0 to 1, at most the last.
 _PAUSES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.2)
+#: How git, here or at the other end, says that a file of somebody's, maybe of a killed process, is in its way.
+_LOCK_FILE = re.compile(r"Unable to create '(.+?\.lock)'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,10 @@ def carry_out(
             if isinstance(decided, Done):
                 return decided.value
             step = decided
-        outcome = arbiter.apply(step.transaction)
+        try:
+            outcome = arbiter.apply(step.transaction)
+        except SwarmError as error:
+            raise _may_still_land(error.message, unknown) if unknown else error from None
         late = step.sound_until is not None and clock() >= step.sound_until
         if outcome.verdict is Verdict.APPLIED and unknown is None and not late:
             return step.value
@@ -166,12 +173,13 @@ def _rejected(arbiter: Arbiter, outcome: Outcome) -> SwarmError:
 
 def _busy(arbiter: Arbiter, outcome: Outcome) -> SwarmError:
     where = arbiter.remote or "this repository"
-    lock = next((word.strip("':") for word in outcome.words.split() if word.strip("':").endswith(".lock")), None)
-    if lock is None:
+    found = _LOCK_FILE.search(outcome.words)
+    if found is None:
         return Conflict("busy", f"{where} refused {_TRIES} times: {outcome.words}", "run the command again")
+    lock = found.group(1)
     return Conflict(
         "busy",
         f"{where} refused {_TRIES} times; git found a lock file in the way: {lock}",
-        f"rm {lock}   # only where no git process is at work there",
+        f"rm {shlex.quote(lock)}   # only where no git process is at work there",
         {"file": lock},
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from claims.board import globs
 from claims.board.authority import PROTECTED, Authority, Pattern, is_protected, is_reserved, parse_pattern
 
 
@@ -266,6 +267,15 @@ def test_hostile_patterns_end(text: str) -> None:
         assert not hostile.covers(path)
     assert hostile.can_meet(authority(*HOSTILE[:2]))
     assert hostile.can_meet(authority(text)) == [(hostile.patterns[0], hostile.patterns[0])]
+
+
+def test_what_was_remembered_may_be_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(globs, "_REMEMBERED", 2)
+    small = authority("a/*.py", "b/")
+    for number in range(9):
+        assert small.covers(f"a/{number}.py".encode())
+        assert small.covers(f"b/{number}/x".encode())
+        assert not small.covers(f"{number}/a.py".encode())
 
 
 def test_equal_authorities_are_equal() -> None:

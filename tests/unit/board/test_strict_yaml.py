@@ -101,6 +101,7 @@ REFUSED = {
     "long key": ("a" * 130 + ": b\n", 2, "neither", "a" * 128 + ": b\n"),
     "a list at the top": ("- a\n", 2, "list item where a key", "a:\n- a\n"),
     "text at the top": ("hello\n", 2, "neither", "hello:\n"),
+    "text after an item": ("a:\n- b\n  c\n", 4, "indented further", "a:\n- b\n- c\n"),
     "key after a list": ("a:\n  - b\n  c: d\n", 4, "indented further", "a:\n  - b\nc: d\n"),
     "list after a key": ("a:\n  b: c\n  - d\n", 4, "list item where a key", "a:\n  b: c\n"),
     "reserved sign": ("a: @b\n", 2, "reserves", 'a: "@b"\n'),

@@ -100,7 +100,7 @@ def readiness(
     if task is not None:
         reasons += [*_not_ripe(candidate, task, applicant, situation), *_not_planned(candidate, task)]
     reasons += _taken(candidate, applicant if tokens_tried else None, situation)
-    if task is not None and applicant is not None:
+    if task is not None:
         _, missing = choose_slots(candidate, task, applicant, situation)
         reasons += missing
     return reasons
@@ -115,9 +115,12 @@ def refusals(candidate: Candidate, applicant: Applicant, situation: Situation) -
 
 
 def choose_slots(
-    candidate: Candidate, task: Task, agent: AgentName, situation: Situation
+    candidate: Candidate, task: Task, agent: AgentName | None, situation: Situation
 ) -> tuple[tuple[SlotKey, ...], list[SwarmError]]:
-    """The slots that the claim needs under the configured caps, and why one cannot be had."""
+    """The slots that the claim needs under the configured caps, and why one cannot be had.
+
+    Without an agent only what holds for anybody: the caps on kinds.
+    """
     slots: list[SlotKey] = []
     reasons: list[SwarmError] = []
     cap = candidate.config.wip.get(task.kind)
@@ -125,7 +128,7 @@ def choose_slots(
         slot, reason = _wip_slot(task.kind, cap, situation)
         slots += [slot] if slot else []
         reasons += [reason] if reason else []
-    if candidate.config.one_claim_per_agent:
+    if candidate.config.one_claim_per_agent and agent is not None:
         slots.append(agent_slot(agent))
         reasons += _agent_busy(candidate.id, agent, situation)
     return tuple(sorted(slots)), reasons
@@ -331,7 +334,7 @@ def _not_released(candidate: Candidate, task: Task, milestone: Milestone | None)
 
 def _taken(candidate: Candidate, applicant: AgentName | None, situation: Situation) -> list[SwarmError]:
     ledger, task = situation.ledger, candidate.id
-    at = ledger.claims.get(task)
+    at = ledger.claims.get(task) or ledger.below(claim_ref(task))
     if at is not None and at.claim is None:
         return [malformed_message(at, task, situation.remote)]
     finished = finished_elsewhere(ledger, task)
@@ -372,9 +375,13 @@ def _wip_slot(kind: Kind, cap: int, situation: Situation) -> tuple[SlotKey | Non
     """The lowest free slot of a kind, while fewer claims of it are held than the cap, with slots or without."""
     holders = [entry.claim for entry in situation.others() if entry.claim and _counts_as(entry.claim, kind, situation)]
     keys = [wip_slot(kind.value, number) for number in range(1, cap + 1)]
-    free = next((key for key in keys if situation.ledger.taker(Key(key, slot_ref(key)), situation.aside) is None), None)
+    takers = {key: situation.ledger.taker(Key(key, slot_ref(key)), situation.aside) for key in keys}
+    free = next((key for key in keys if takers[key] is None), None)
     if free is not None and len(holders) < cap:
         return free, None
+    unread = next(((key, at) for key, at in takers.items() if at is not None and at.claim is None), None)
+    if unread is not None and len(holders) < cap:
+        return None, malformed_message(unread[1], f"slot {unread[0]}", situation.remote)
     expired = any(claim.expired(situation.ledger.now) for claim in holders)
     names = ", ".join(f"{claim.task} ({claim.agent})" for claim in holders[:10])
     return None, Conflict(

@@ -54,7 +54,7 @@ class Ledger:
     keys: Mapping[RefName, Entry]
     logs: Mapping[TaskId, tuple[Entry, ...]] = field(default_factory=dict)
     local: Mapping[RefName, Entry] = field(default_factory=dict)
-    #: Refs below the claims prefix whose names are no task's.
+    #: Refs whose names are no task's, lock's or slot's.
     odd: tuple[Entry, ...] = ()
 
     def held(self) -> Iterator[Entry]:
@@ -108,13 +108,17 @@ class Ledger:
             listed = key.name in entry.claim.locks or key.name in entry.claim.slots
             if listed and entry.claim.identity not in out:
                 return entry
-        for entry in filter(None, (self.keys.get(key.ref), self.local.get(key.ref))):
+        for entry in filter(None, (self.keys.get(key.ref), self.local.get(key.ref), self.below(key.ref))):
             if entry.claim is None:
                 return entry
             live = entry.claim.closed is None and not entry.claim.expired(self.now)
             if live and entry.claim.identity not in out and not self.has_ended(entry.claim):
                 return entry
         return None
+
+    def below(self, ref: RefName) -> Entry | None:
+        """A ref below `ref`, as if that were a folder: git can create neither beside the other."""
+        return next((entry for entry in self.odd if entry.ref.startswith(f"{ref}/")), None)
 
     def whole(self, entry: Entry) -> bool:
         """Rule 3: whether the whole set of a claim reads back: its ref and every lock and slot that it lists."""

@@ -54,7 +54,7 @@ class LocalArbiter:
     def read_claims_again(self, reading: Reading) -> Reading:
         entries = read_entries(self._session.objects, list_refs(self._session.git, [CLAIMS]), reading.ledger.now)
         again = build_ledger(entries, reading.ledger.now, ())
-        return replace(reading, ledger=replace(reading.ledger, claims=again.claims, odd=again.odd))
+        return replace(reading, ledger=replace(reading.ledger, claims=again.claims))
 
     def write(self, data: bytes) -> ObjectId:
         return write_blob(self._session.git, data)

@@ -55,11 +55,13 @@ def build_ledger(
                 claims[task_of(ref)] = entry
             except ValueError:
                 odd.append(entry)
+        elif _is_below_key(ref):
+            odd.append(entry)
         elif ref.startswith(LOG):
             task = TaskId(ref[len(LOG) :].partition("/")[0])
             if task in by_log:
                 by_log[task].append(entry)
-    keys = {ref: entry for ref, entry in entries.items() if ref.startswith((LOCKS, SLOTS))}
+    keys = {ref: entry for ref, entry in entries.items() if ref.startswith((LOCKS, SLOTS)) and not _is_below_key(ref)}
     ordered = {task: tuple(found) for task, found in by_log.items()}
     return Ledger(now, claims, keys, ordered, local or {}, tuple(odd))
 
@@ -92,10 +94,16 @@ def _entry(ref: RefName, info: ObjectInfo, data: bytes | None, now: datetime) ->
 
 
 def _check_place(ref: RefName, claim: Claim) -> None:
-    """A claim and a log entry stand at the ref that their contents name. Raises ValueError."""
+    """A claim and a log entry stand at the ref that their contents name, a lock at no folder's. Raises ValueError."""
     if ref.startswith(CLAIMS) and claim.task != ref[len(CLAIMS) :]:
         raise ValueError(f"it is a claim on {claim.task}")
     if ref.startswith(LOG):
         task, stamp = task_and_stamp_of_log_ref(ref)
         if claim.closed is None or (claim.task, claim.closed.at) != (task, stamp):
             raise ValueError("it is not the closed record that its name says")
+    if _is_below_key(ref):
+        raise ValueError("its name is no lock's or slot's")
+
+
+def _is_below_key(ref: str) -> bool:
+    return ref.startswith((LOCKS, SLOTS)) and ref.count("/") > LOCKS.count("/")

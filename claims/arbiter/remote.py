@@ -69,7 +69,7 @@ class RemoteArbiter:
     def read_claims_again(self, reading: Reading) -> Reading:
         refs = self._fetch([], [CLAIMS])
         again = build_ledger(read_entries(self._session.objects, refs, reading.ledger.now), reading.ledger.now, ())
-        return replace(reading, ledger=replace(reading.ledger, claims=again.claims, odd=again.odd))
+        return replace(reading, ledger=replace(reading.ledger, claims=again.claims))
 
     def write(self, data: bytes) -> ObjectId:
         return write_blob(self._session.git, data)

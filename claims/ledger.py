@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from claims import clock
-from claims.names import AgentName, LockKey, ObjectId, RefName, SlotKey, TaskId, claim_ref, lock_ref, slot_ref
+from claims.names import LockKey, ObjectId, RefName, SlotKey, TaskId, claim_ref, lock_ref, slot_ref
 from claims.record import Claim
 
 #: Outcomes after which a claim is over even while its ref is still there (rule 2). `done` is not one of them: its
@@ -189,9 +189,3 @@ def keys_of(claim: Claim) -> tuple[Key, ...]:
     """The lock and slot keys that a claim lists, with their refs, in the order in which refs are locked."""
     keys = [*(Key(name, lock_ref(name)) for name in claim.locks), *(Key(name, slot_ref(name)) for name in claim.slots)]
     return tuple(sorted(keys, key=lambda key: key.ref))
-
-
-def held_by_agent(ledger: Ledger, agent: AgentName) -> list[Claim]:
-    """Every held claim of an agent, in order of task id."""
-    claims = [entry.claim for entry in ledger.held() if entry.claim is not None and entry.claim.agent == agent]
-    return sorted(claims, key=lambda claim: claim.task)

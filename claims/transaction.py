@@ -25,7 +25,7 @@ class Edit:
 class Transaction:
     """Edits to be made all or none, already in the order in which git shall lock and write them.
 
-    Build it with `ordered`. `finishes` tells that the claim ref moves to a completion record.
+    Build it with `ordered`.
     """
 
     edits: tuple[Edit, ...] = field(default=())

@@ -39,4 +39,5 @@ def command(context: click.Context, task: str, minutes: int | None, repository: 
     old = result.claim.replaced
     if old is not None:
         lines.insert(1, f"  from {old.agent} on {old.branch}")
-    print_claim(context, result, notices, [f"stole {lines[0]}", *lines[1:]])
+    first = "you hold" if result.already else "stole"
+    print_claim(context, result, notices, [f"{first} {lines[0]}", *lines[1:]])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 
 from claims.admission import held_message
 from claims.arbiter import Arbiter, Reading
@@ -20,7 +22,7 @@ from claims.operations.replacing import Request, Writer, blob_of, edits_for
 from claims.operations.result import ClaimResult, remaining, state_of
 from claims.record import Claim, Closed, close
 from claims.session import Session
-from claims.tokens import Token, is_settled
+from claims.tokens import is_settled
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,54 +34,66 @@ class Held:
     already: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Taking:
+    """What `claim` and `steal` decide with, reading by reading."""
+
+    session: Session
+    arbiter: Arbiter
+    writer: Writer
+    request: Request
+
+
 def claim(session: Session, arbiter: Arbiter, request: Request) -> ClaimResult:
     """Claim a task. Raises every refusal of admission in one error.
 
     Asked again by the holder it says so and changes nothing; what a crash left of one's own is made whole.
     """
+    return take(session, arbiter, request, decide_claim)
+
+
+def take(
+    session: Session, arbiter: Arbiter, request: Request, decide: Callable[[Taking, Reading], Done[Held] | Step[Held]]
+) -> ClaimResult:
+    """Carry out `decide`, and keep the token of what came of it; those of attempts that came to nothing are deleted."""
     session.needs_arbiter()
-    writer = Writer(session, arbiter, request)
-
-    def decide(reading: Reading) -> Done[Held] | Step[Held]:
-        ledger = reading.ledger
-        entry = ledger.held_on(request.task)
-        unpublished: Claim | None = None
-        if entry is not None and entry.claim is not None and entry.claim.token_hash in writer.mine():
-            if not entry.published and arbiter.remote is not None:
-                _refuse_other(entry, ledger, writer)
-                unpublished = entry.claim
-            else:
-                answer = _again(session, arbiter, writer, entry, reading)
-                if answer is not None:
-                    return answer
-        admitted = writer.admit(reading, None)
-        attempt = writer.compose(admitted, unpublished)
-        torn = _end_of_torn(ledger, attempt.claim)
-        fresh = attempt.claim if torn is None else replace(attempt.claim, replaced=torn)
-        blob = blob_of(arbiter, fresh)
-        aside = admitted.situation.aside
-        transaction = edits_for(arbiter, admitted, fresh, blob, aside, [] if torn is None else [torn])
-        return Step(transaction, Held(fresh, reading), (fresh, blob))
-
+    taking = Taking(session, arbiter, Writer(session, arbiter, request), request)
     try:
-        held = carry_out(arbiter, [request.task], decide, session.clock)
+        held = carry_out(arbiter, [request.task], partial(decide, taking), session.clock)
     except SwarmError as error:
-        writer.give_up(error)
+        taking.writer.give_up(error)
         raise
-    writer.settle(held.claim)
+    taking.writer.settle(held.claim)
     return _result(session, held)
 
 
-def result_of(session: Session, taken: Claim, reading: Reading, *, already: bool = False) -> ClaimResult:
-    """The claim as it is told, with what its holder should know: overlaps, work before the claim, the last release."""
-    return _result(session, Held(taken, reading, already))
+def decide_claim(taking: Taking, reading: Reading) -> Done[Held] | Step[Held]:
+    """What a reading means for who claims: already theirs, a transaction to try, or (raised) why not."""
+    arbiter, writer, request = taking.arbiter, taking.writer, taking.request
+    ledger = reading.ledger
+    entry = ledger.held_on(request.task)
+    unpublished: Claim | None = None
+    if entry is not None and entry.claim is not None and entry.claim.token_hash in writer.mine():
+        if not entry.published and arbiter.remote is not None:
+            _refuse_other(entry, ledger, writer)
+            unpublished = entry.claim
+        else:
+            answer = _again(taking, entry, reading)
+            if answer is not None:
+                return answer
+    admitted = writer.admit(reading, None)
+    attempt = writer.compose(admitted, unpublished)
+    torn = _end_of_torn(ledger, attempt.claim)
+    fresh = attempt.claim if torn is None else replace(attempt.claim, replaced=torn)
+    blob = blob_of(arbiter, fresh)
+    aside = admitted.situation.aside
+    transaction = edits_for(arbiter, admitted, fresh, blob, aside, [] if torn is None else [torn])
+    return Step(transaction, Held(fresh, reading), (fresh, blob))
 
 
-def _again(
-    session: Session, arbiter: Arbiter, writer: Writer, entry: Entry, reading: Reading
-) -> Done[Held] | Step[Held] | None:
+def _again(taking: Taking, entry: Entry, reading: Reading) -> Done[Held] | Step[Held] | None:
     """The answer to a holder who claims again; None where only a part of the claim is there and it starts over."""
-    ledger, held = reading.ledger, entry.claim
+    writer, ledger, held = taking.writer, reading.ledger, entry.claim
     assert held is not None
     _refuse_other(entry, ledger, writer)
     if held.expired(ledger.now):
@@ -91,18 +105,13 @@ def _again(
         )
     if not ledger.whole(entry):
         return None
-    token = writer.mine()[held.token_hash or ""]
-    if is_settled(token) or _is_here(writer, token):
+    if is_settled(writer.mine()[held.token_hash or ""]):
         return Done(Held(held, reading, already=True))
     # What was sent with this token last has not been answered and may still land: only a move settles it.
-    config = board_at(session, reading.base).config
+    config = board_at(taking.session, reading.base).config
     longer = max(held.expires_at, ledger.now + timedelta(minutes=config.lease_minutes))
-    moved, blob, transaction = renewal(arbiter, ledger, entry, longer)
+    moved, blob, transaction = renewal(taking.arbiter, ledger, entry, longer)
     return Step(transaction, Held(moved, reading, already=True), (moved, blob), held.expires_at)
-
-
-def _is_here(writer: Writer, token: Token) -> bool:
-    return any(is_settled(other) for other in writer.mine().values() if other.hash == token.hash)
 
 
 def _refuse_other(entry: Entry, ledger: Ledger, writer: Writer) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from claims import tokens
 from claims.arbiter import Arbiter, Reading
-from claims.errors import Conflict, SwarmError
+from claims.errors import Conflict
 from claims.ledger import Entry, Ledger, carrying
 from claims.names import TaskId, branch_ref, claim_ref
 from claims.operations.attempt import Done, Step, carry_out
@@ -36,12 +36,8 @@ def release(session: Session, arbiter: Arbiter, task: TaskId, reason: str | None
     the four answers of `not_own`, and Unpublished.
     """
     closing = _Closing(session, arbiter, task, reason, done)
-    try:
-        released = carry_out(arbiter, [task], closing.decide, session.clock)
-    except SwarmError as error:
-        if error.code not in ("remote-unreachable", "timed-out"):
-            closing.answered()
-        raise
+    # What ends in an error leaves the token as it is: something of it, or of an earlier command, may not be answered.
+    released = carry_out(arbiter, [task], closing.decide, session.clock)
     closing.forget(released.claim)
     now = replace(released.ledger, now=session.clock())
     claim = released.claim
@@ -73,11 +69,6 @@ class _Closing:
         elif entry.claim.local is False:
             self._session.needs_arbiter()
         return self._close(ledger, entry)
-
-    def answered(self) -> None:
-        """A refusal is an answer: nothing of what was sent can land any more."""
-        for token in self._session.tokens_for(self._task):
-            tokens.settle(token)
 
     def forget(self, claim: Claim) -> None:
         """The claim is over, so its token proves nothing any more."""

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from claims import tokens
 from claims.admission import Situation, lock_held
 from claims.arbiter import Arbiter, Reading
-from claims.errors import Refused, SwarmError, first_of
+from claims.errors import Refused, first_of
 from claims.git_tree import board_at
 from claims.ledger import Entry, Ledger, carrying, keys_of
 from claims.names import ObjectId, TaskId, claim_ref
@@ -63,13 +63,11 @@ def renew(session: Session, arbiter: Arbiter, task: TaskId, minutes: int | None,
                 tokens.unsettle(token)
         return Step(transaction, _Renewed(moved, reading), (moved, blob), held.expires_at)
 
-    try:
-        done = carry_out(arbiter, [task], decide, session.clock)
-    except SwarmError as error:
-        if error.code not in ("remote-unreachable", "timed-out"):
-            _answered(session, task, error)
-        raise
-    _answered(session, task, None, done.claim.token_hash)
+    # What ends in an error leaves the token as it is: something of it, or of an earlier command, may not be answered.
+    done = carry_out(arbiter, [task], decide, session.clock)
+    for token in session.tokens_for(task):
+        if token.hash == done.claim.token_hash and not done.already:
+            tokens.settle(token)
     now = replace(done.reading.ledger, now=session.clock())
     if minutes != 0 and done.claim.expired(now.now):
         message = f"the lease of {task} ran out again while it was being renewed"
@@ -88,7 +86,7 @@ def renewal(arbiter: Arbiter, ledger: Ledger, entry: Entry, until: datetime) -> 
     held = entry.claim
     assert held is not None
     owed = ledger.owed(held)
-    moved = replace(held, expires_at=until, replaced=carrying(owed))
+    moved = replace(held, expires_at=_unlike(until, ledger, entry), replaced=carrying(owed))
     blob = blob_of(arbiter, moved)
     edits = log_edits(arbiter, ledger, owed)
     for key in keys_of(held):
@@ -97,13 +95,14 @@ def renewal(arbiter: Arbiter, ledger: Ledger, entry: Entry, until: datetime) -> 
             raise lock_held(key, at, Situation(ledger, (held,), {}, arbiter.remote))
         edits.append(Edit(key.ref, at.id if at is not None else None, blob))
     edits.append(Edit(claim_ref(held.task), entry.id, blob))
-    return moved, blob, ordered(edit for edit in edits if edit.old != edit.new)
+    return moved, blob, ordered(edits)
 
 
-def _answered(session: Session, task: TaskId, error: SwarmError | None, token_hash: str | None = None) -> None:
-    """Everything that was sent has been answered: the token gets its lasting name back."""
-    if error is not None and error.code in ("claim-lost", "stale-token", "not-holder", "claim-not-found"):
-        return
-    for token in session.tokens_for(task):
-        if token_hash in (None, token.hash):
-            tokens.settle(token)
+def _unlike(until: datetime, ledger: Ledger, entry: Entry) -> datetime:
+    """`until`, or a little later where a ref has a blob that ends then: what is there already would not be swapped."""
+    assert entry.claim is not None
+    there = {entry.claim.expires_at}
+    there.update(at.claim.expires_at for _, at in ledger.keys_carrying(entry.claim) if at.claim is not None)
+    while until in there:
+        until += timedelta(milliseconds=1)
+    return until

@@ -20,7 +20,7 @@ from claims.arbiter import Arbiter, Reading
 from claims.board.board import Board
 from claims.errors import SwarmError, Undecided, first_of
 from claims.git_tree import board_at
-from claims.ledger import Entry, Key, Ledger, carrying
+from claims.ledger import Key, Ledger, carrying
 from claims.names import ObjectId, RefName, SlotKey, TaskId, branch_ref, claim_ref, log_ref
 from claims.operations import overlap
 from claims.operations.candidate import kinds_of_held, read_candidate
@@ -71,7 +71,7 @@ class Writer:
         if admitted.debris:
             # One reading is no snapshot: the claim that lists this lock may have been written after its refs were read.
             again = self._arbiter.read_claims_again(reading)
-            admitted = self._decide(board, candidate, again, replaced)
+            admitted = self._decide(board, candidate, _keeping(reading, again, request.task), replaced)
         return admitted
 
     def _decide(self, board: Board, candidate: Candidate, reading: Reading, replaced: Claim | None) -> Admitted:
@@ -175,10 +175,13 @@ class Attempt:
 
 def blob_of(arbiter: Arbiter, claim: Claim) -> ObjectId:
     """Write a claim's blob. Raises Undecided `limits-exceeded` for one that could not be read back in a thief's."""
-    data = record.encode(claim)
-    if len(record.encode(replace(claim, replaced=None))) > record.MAX_NEW_BYTES or len(data) > record.MAX_BYTES:
-        message = f"the claim on {claim.task} would have {len(data)} bytes; {record.MAX_NEW_BYTES} are written"
-        raise Undecided("limits-exceeded", message, "give the task fewer or shorter lock keys")
+    data, own = record.encode(claim), len(record.encode(replace(claim, replaced=None)))
+    if claim.closed is None and own > record.MAX_NEW_BYTES:
+        message = f"the claim on {claim.task} would have {own} bytes; {record.MAX_NEW_BYTES} are written"
+        raise Undecided("limits-exceeded", message, f"swarm show {claim.task}   # it needs fewer or shorter lock keys")
+    if len(data) > record.MAX_BYTES:
+        message = f"the claim on {claim.task} would carry {len(data)} bytes with what it replaces"
+        raise Undecided("limits-exceeded", f"{message}; {record.MAX_BYTES} are written", "swarm reap")
     return arbiter.write(data)
 
 
@@ -224,7 +227,12 @@ def _owed_at(ledger: Ledger, task: TaskId) -> tuple[Claim, ...]:
     return ledger.owed(at.claim) if at is not None and at.claim is not None else ()
 
 
-def current_claim(ledger: Ledger, task: TaskId) -> Entry | None:
-    """The held claim on a task, published or not, or what is left of one that has ended."""
-    held = ledger.held_on(task)
-    return held if held is not None else ledger.claims.get(task)
+def _keeping(first: Reading, again: Reading, task: TaskId) -> Reading:
+    """`again`, but with the claim on `task` as it was first read.
+
+    What was decided of it rests on that, so that is the value to expect: a lease that was renewed since is not ours.
+    """
+    claims = {other: entry for other, entry in again.ledger.claims.items() if other != task}
+    if task in first.ledger.claims:
+        claims[task] = first.ledger.claims[task]
+    return replace(again, ledger=replace(again.ledger, claims=claims))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from claims.ledger import Entry, Ledger
-from claims.names import ObjectId, RefName
+from claims.names import RefName
 from claims.notice import Notice
 from claims.record import Claim, to_json
 
@@ -33,14 +33,6 @@ class ClaimResult:
         if self.next_steps:
             value["next"] = list(self.next_steps)
         return {**value, "warnings": [notice.to_json() for notice in self.notices]}
-
-
-@dataclass(frozen=True, slots=True)
-class Attempted:
-    """A claim that an attempt wrote and the blob it is."""
-
-    claim: Claim
-    blob: ObjectId
 
 
 def claim_json(claim: Claim) -> dict[str, Any]:

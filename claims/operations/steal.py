@@ -10,9 +10,9 @@ from claims.clock import format_instant
 from claims.errors import Conflict, Refused, SwarmError
 from claims.ledger import Entry, Ledger, carrying
 from claims.names import TaskId, branch_ref
-from claims.operations.attempt import Step, carry_out
-from claims.operations.claim import Held, result_of
-from claims.operations.replacing import Request, Writer, blob_of, edits_for
+from claims.operations.attempt import Done, Step
+from claims.operations.claim import Held, Taking, decide_claim, take
+from claims.operations.replacing import Request, blob_of, edits_for
 from claims.operations.result import ClaimResult
 from claims.record import Claim, Closed, close
 from claims.session import Session
@@ -23,31 +23,32 @@ def steal(session: Session, arbiter: Arbiter, request: Request) -> ClaimResult:
 
     Raises `claim-live` for a lease that runs, `claim-not-found` where nobody holds the task, and every refusal.
     """
-    session.needs_arbiter()
-    writer = Writer(session, arbiter, request)
+    return take(session, arbiter, request, _decide)
 
-    def decide(reading: Reading) -> Step[Held]:
-        old = _expired_claim(reading.ledger, request.task, arbiter)
-        admitted = writer.admit(reading, old)
-        attempt = writer.compose(admitted)
-        ledger = admitted.situation.ledger
-        tip = session.objects.info([branch_ref(old.branch)])[0]
-        closed = Closed(
-            attempt.claim.claimed_at, attempt.claim.agent, "stolen", None, tip.id if tip is not None else None
-        )
-        record = close(old, closed, carrying(ledger.owed(old)))
-        claim = replace(attempt.claim, replaced=record)
-        blob = blob_of(arbiter, claim)
-        aside = admitted.situation.aside
-        return Step(edits_for(arbiter, admitted, claim, blob, aside, [record]), Held(claim, reading), (claim, blob))
 
-    try:
-        held = carry_out(arbiter, [request.task], decide, session.clock)
-    except SwarmError as error:
-        writer.give_up(error)
-        raise
-    writer.settle(held.claim)
-    return result_of(session, held.claim, held.reading)
+def _decide(taking: Taking, reading: Reading) -> Done[Held] | Step[Held]:
+    session, arbiter, writer, task = taking.session, taking.arbiter, taking.writer, taking.request.task
+    if _is_own_and_live(taking, reading.ledger):
+        # Stolen before, by an attempt whose answer was lost or of which only a part is there: the same as for claim.
+        return decide_claim(taking, reading)
+    old = _expired_claim(reading.ledger, task, arbiter)
+    admitted = writer.admit(reading, old)
+    attempt = writer.compose(admitted)
+    ledger = admitted.situation.ledger
+    tip = session.objects.info([branch_ref(old.branch)])[0]
+    closed = Closed(attempt.claim.claimed_at, attempt.claim.agent, "stolen", None, tip.id if tip is not None else None)
+    record = close(old, closed, carrying(ledger.owed(old)))
+    claim = replace(attempt.claim, replaced=record)
+    blob = blob_of(arbiter, claim)
+    aside = admitted.situation.aside
+    return Step(edits_for(arbiter, admitted, claim, blob, aside, [record]), Held(claim, reading), (claim, blob))
+
+
+def _is_own_and_live(taking: Taking, ledger: Ledger) -> bool:
+    entry = ledger.held_on(taking.request.task)
+    if entry is None or entry.claim is None or (taking.arbiter.remote is not None and not entry.published):
+        return False
+    return entry.claim.token_hash in taking.writer.mine() and not entry.claim.expired(ledger.now)
 
 
 def _expired_claim(ledger: Ledger, task: TaskId, arbiter: Arbiter) -> Claim:

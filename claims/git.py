@@ -38,6 +38,11 @@ _ALWAYS = (
 #: git syncs neither loose objects nor refs unless told to; without it a power cut can leave an empty ref.
 DURABLE = ("-c", "core.fsync=loose-object,reference")
 
+#: How a process ends that a signal ended: what it did until then is not known.
+SIGNALLED = range(-64, 0)
+#: However a process ends, for callers that judge it by themselves.
+ANY_END = range(-64, 256)
+
 #: Bytes of requests sent to `cat-file` before its answers are read: less than the smallest pipe holds.
 _REQUEST_WINDOW = 3500
 
@@ -126,9 +131,7 @@ class Git:
 
     def version(self) -> tuple[int, ...]:
         """The version as numbers; (0,) where git does not say."""
-        process = self._start(("version",))
-        out, _ = process.communicate(timeout=LOCAL_DEADLINE)
-        words = out.decode("ascii", "replace").split()
+        words = self.run("version", ok=ANY_END).out.decode("ascii", "replace").split()
         numbers = words[2].split(".") if len(words) > 2 else []
         return tuple(int(number) for number in numbers[:3] if number.isdecimal()) or (0,)
 
@@ -364,6 +367,13 @@ def _unborn_head(git: Git) -> RefName | None:
     """The branch that HEAD names before its first commit, which `rev-parse` cannot resolve."""
     answer = git.run("symbolic-ref", "-q", "HEAD", ok=(0, 1))
     return RefName(answer.out.decode("utf-8", "surrogateescape").rstrip("\n")) if answer.code == 0 else None
+
+
+def top_level(git: Git) -> Path | None:
+    """The root of the working tree; None where there is none, as in a bare repository."""
+    answer = git.run("rev-parse", "--path-format=absolute", "--show-toplevel", ok=(0, 128))
+    path = answer.out.decode("utf-8", "surrogateescape").removesuffix("\n")
+    return Path(path) if answer.code == 0 and path.startswith("/") else None
 
 
 def read_config(git: Git) -> dict[str, str]:

@@ -77,6 +77,13 @@ def duration(seconds: int) -> str:
     return f"{sign}{minutes}m {left}s" if minutes else f"{sign}{left}s"
 
 
+def table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows of cells as lines, columns aligned to the left, without blanks at the end."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return [line.rstrip() for line in lines]
+
+
 def claim_line(claim: Mapping[str, Any]) -> str:
     """A live or malformed claim on one line, from its JSON."""
     if claim["state"] == "malformed":

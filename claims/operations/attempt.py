@@ -26,7 +26,7 @@ from claims.transaction import Transaction
 T = TypeVar("T")
 
 #: How often a transaction is tried that the arbiter refused although nothing on the board explains why.
-_TRIES = 8
+TRIES = 8
 #: Seconds to wait before the n-th further try, times a random factor from 0 to 1, at most the last.
 _PAUSES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.2)
 #: How git, here or at the other end, says that a file of somebody's, maybe of a killed process, is in its way.
@@ -103,16 +103,16 @@ def carry_out(
             # A push that was sent twice may be told a success that is the first one's; it has to read back as well.
             unknown = _Unknown(step, outcome, 1 if unknown is None else unknown.sent + 1)
             unanswered += 1
-            if unanswered > _TRIES:
+            if unanswered > TRIES:
                 raise _may_still_land(outcome.words, unknown)
             continue
         if outcome.verdict is Verdict.REJECTED:
-            raise _may_still_land(outcome.words, unknown) if unknown else _rejected(arbiter, outcome)
+            raise _may_still_land(outcome.words, unknown) if unknown else rejected(arbiter.remote, outcome)
         unknown = None
         refusals += 1
-        if refusals >= _TRIES:
-            raise _busy(arbiter, outcome)
-        pause(_PAUSES[min(refusals - 1, len(_PAUSES) - 1)] * random.random())  # noqa: S311 - jitter, not a secret
+        if refusals >= TRIES:
+            raise busy(arbiter.remote, outcome)
+        pause(jitter(refusals))
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +162,14 @@ def _may_still_land(words: str, unknown: _Unknown[T]) -> SwarmError:
     )
 
 
-def _rejected(arbiter: Arbiter, outcome: Outcome) -> SwarmError:
-    name = arbiter.remote or "git"
+def jitter(refusals: int) -> float:
+    """Seconds to wait after the n-th refusal that nothing on the board explains."""
+    return _PAUSES[min(refusals - 1, len(_PAUSES) - 1)] * random.random()  # noqa: S311 - not a secret
+
+
+def rejected(remote: str | None, outcome: Outcome) -> SwarmError:
+    """`remote-rejected`, with the words of whoever would not take it."""
+    name = remote or "git"
     return Undecided(
         "remote-rejected",
         f"{name} does not take pushes to refs/swarm/: {outcome.words}",
@@ -171,15 +177,16 @@ def _rejected(arbiter: Arbiter, outcome: Outcome) -> SwarmError:
     )
 
 
-def _busy(arbiter: Arbiter, outcome: Outcome) -> SwarmError:
-    where = arbiter.remote or "this repository"
+def busy(remote: str | None, outcome: Outcome) -> SwarmError:
+    """`busy`, which names the lock file that git named."""
+    where = remote or "this repository"
     found = _LOCK_FILE.search(outcome.words)
     if found is None:
-        return Conflict("busy", f"{where} refused {_TRIES} times: {outcome.words}", "run the command again")
+        return Conflict("busy", f"{where} refused {TRIES} times: {outcome.words}", "run the command again")
     lock = found.group(1)
     return Conflict(
         "busy",
-        f"{where} refused {_TRIES} times; git found a lock file in the way: {lock}",
+        f"{where} refused {TRIES} times; git found a lock file in the way: {lock}",
         f"rm {shlex.quote(lock)}   # only where no git process is at work there",
         {"file": lock},
     )

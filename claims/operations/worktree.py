@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from claims import git
 from claims.board.task import State, task_path
 from claims.names import TaskId
 from claims.session import Session
@@ -13,9 +14,7 @@ def top_level(session: Session) -> Path | None:
     """The root of the working tree; None in a bare repository."""
     if session.repository.bare:
         return None
-    answer = session.git.run("rev-parse", "--path-format=absolute", "--show-toplevel", ok=(0, 128))
-    path = answer.out.decode("utf-8", "surrogateescape").removesuffix("\n")
-    return Path(path) if answer.code == 0 and path.startswith("/") else None
+    return git.top_level(session.git)
 
 
 def task_in_worktree(session: Session, task: TaskId) -> bool:

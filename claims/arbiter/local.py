@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from claims.arbiter import Outcome, Reading, Verdict
 from claims.arbiter.reading import build_ledger, list_refs, read_entries, resolve_base, resolve_refs
-from claims.git import DURABLE, Completed, Git, ObjectInfo, ProcessTimedOut
+from claims.git import DURABLE, SIGNALLED, Completed, Git, ObjectInfo, ProcessTimedOut
 from claims.names import CLAIMS, LIVE, LOG, ObjectId, RefName, TaskId, branch_ref, log_prefix
 from claims.notice import Notice
 from claims.session import Session
@@ -75,7 +75,8 @@ def update_refs(git: Git, zero: ObjectId, edits: Iterable[Edit], *, durable: boo
     """Make all edits in one local transaction. git exits 128 whatever stands in the way; only its words differ."""
     stdin = b"".join(_instruction(edit, zero) for edit in edits)
     try:
-        done = git.run(*(DURABLE if durable else ()), "update-ref", "--stdin", "-z", stdin=stdin, ok=(0, 1, 128))
+        settings = DURABLE if durable else ()
+        done = git.run(*settings, "update-ref", "--stdin", "-z", stdin=stdin, ok=(0, 1, 128, *SIGNALLED))
     except ProcessTimedOut as error:
         return Outcome(Verdict.UNKNOWN, error.message)
     return _outcome(done)
@@ -94,4 +95,6 @@ def _instruction(edit: Edit, zero: ObjectId) -> bytes:
 
 
 def _outcome(done: Completed) -> Outcome:
+    if done.code in SIGNALLED:
+        return Outcome(Verdict.UNKNOWN, f"git update-ref was ended by signal {-done.code}")
     return Outcome(Verdict.APPLIED if done.code == 0 else Verdict.REFUSED, done.words)

@@ -65,18 +65,27 @@ def judge_push(push: Completed, transaction: Transaction) -> Outcome:
     flags = _flags(push.out)
     if push.code == 0 and all(edit.ref in flags and _is_written(edit, flags) for edit in transaction.edits):
         return Outcome(Verdict.APPLIED)
-    words = "; ".join(filter(None, [_reasons(flags), push.words]))
+    words = "; ".join(filter(None, [_reasons(flags), push.words])) or f"git push ended with {push.code}"
     refused = [summary for flag, summary in flags.values() if flag == "!"]
-    if push.code == 1 and refused and not any("[remote failure]" in summary for summary in refused):
+    nothing_written = all(flag in "!=" for flag, _ in flags.values())
+    if push.code == 1 and refused and nothing_written and not any("[remote failure]" in told for told in refused):
         contended = all(_reason(summary).startswith(_CONTENTION) for summary in refused)
         return Outcome(Verdict.REFUSED if contended else Verdict.REJECTED, words)
-    if push.code not in (0, 1) and not flags and _NOT_ALLOWED.search(push.err):
+    if push.code not in (0, 1) and not flags and _NOT_ALLOWED.search(_without_what_hooks_say(push.err)):
         return Outcome(Verdict.REJECTED, words)
     return Outcome(Verdict.UNKNOWN, words)
 
 
 def _is_written(edit: Edit, flags: Mapping[RefName, tuple[str, str]]) -> bool:
     return flags[edit.ref][0] in expected_flags(edit)
+
+
+def _without_what_hooks_say(err: str) -> str:
+    """A server says no before the push is sent. What it passes on of its hooks' words comes after, when it may be done.
+
+    GitHub's and GitLab's refusals over HTTP come with a status line of git's own; over ssh nothing precedes them.
+    """
+    return "\n".join(line for line in err.splitlines() if not line.startswith("remote: "))
 
 
 def _flags(out: bytes) -> dict[RefName, tuple[str, str]]:

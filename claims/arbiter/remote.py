@@ -11,7 +11,7 @@ from claims.arbiter import Outcome, Reading, Verdict, mirror, porcelain
 from claims.arbiter.local import current_ids, update_refs, write_blob
 from claims.arbiter.reading import build_ledger, list_refs, read_entries, resolve_base, resolve_refs
 from claims.errors import SwarmError, Undecided
-from claims.git import Completed, Git, ObjectInfo, ProcessTimedOut
+from claims.git import ANY_END, Completed, Git, ObjectInfo, ProcessTimedOut
 from claims.ledger import Entry, Ledger
 from claims.names import CLAIMS, FETCHES, LIVE, ObjectId, RefName, TaskId, branch_ref, log_prefix
 from claims.notice import Notice
@@ -190,12 +190,13 @@ class RemoteArbiter:
 
 def push(git: Git, remote: str, transaction: Transaction, deadline: float) -> Outcome:
     """One atomic push with an expected value for every ref. Raises Undecided `remote-not-atomic`."""
+    assert transaction.edits, "told of no ref, git pushes what push.default says"
     config = [*_PUSH_CONFIG, f"remote.{remote}.mirror=false"]
     leases = [f"--force-with-lease={edit.ref}:{edit.old or ''}" for edit in transaction.edits]
     specs = [f"{edit.new or ''}:{edit.ref}" for edit in transaction.edits]
     settings = [part for item in config for part in ("-c", item)]
     try:
-        pushed = git.run(*settings, *_PUSH, *leases, remote, *specs, ok=range(256), deadline=deadline, network=True)
+        pushed = git.run(*settings, *_PUSH, *leases, remote, *specs, ok=ANY_END, deadline=deadline, network=True)
     except ProcessTimedOut as error:
         return Outcome(Verdict.UNKNOWN, error.message)
     if porcelain.is_not_atomic(pushed):

@@ -1,8 +1,8 @@
 """`swarm show`: one task whole: its file, its claim, and how its last claim ended."""
 
+from dataclasses import dataclass
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from claims.admission import Situation, readiness
@@ -10,6 +10,7 @@ from claims.arbiter import Arbiter
 from claims.board.task import task_path
 from claims.errors import Refused, SwarmError
 from claims.git_tree import GitTree, board_at
+from claims.ledger import Entry, Ledger
 from claims.names import TaskId
 from claims.operations.candidate import kinds_of_held, read_candidate
 from claims.operations.result import claim_json, entry_json
@@ -49,7 +50,7 @@ def show(session: Session, arbiter: Arbiter, task: TaskId) -> Shown:
     ledger = reading.ledger
     board = board_at(session, reading.base)
     candidate = read_candidate(board, task)
-    entry = ledger.held_on(task) or ledger.claims.get(task)
+    entry = ledger.held_on(task) or _standing(ledger, task)
     ended = [old.claim for old in ledger.logs.get(task, ()) if old.claim is not None]
     if candidate.state is None and entry is None and not ended:
         raise Refused("task-unknown", f"neither base nor a claim knows {task}", "swarm tasks")
@@ -65,6 +66,12 @@ def show(session: Session, arbiter: Arbiter, task: TaskId) -> Shown:
         last=_ended_json(ended[-1]) if ended else None,
         reasons=tuple(readiness(candidate, session.agent, situation)),
     )
+
+
+def _standing(ledger: Ledger, task: TaskId) -> Entry | None:
+    """What stands at the claim ref: a completion record, or what does not read. Not what is left of an ended claim."""
+    entry = ledger.claims.get(task)
+    return None if entry is None or (entry.claim is not None and ledger.has_ended(entry.claim)) else entry
 
 
 def _ended_json(claim: Claim) -> dict[str, Any]:

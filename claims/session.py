@@ -11,7 +11,7 @@ from typing import TypeVar
 from claims import clock, tokens
 from claims.errors import Refused, Undecided, Usage
 from claims.git import Git, Objects, Repository, open_repository, printable, read_config
-from claims.names import LIVE, AgentName, Branch, TaskId, branch_ref, log_prefix, parse_agent, parse_branch
+from claims.names import LIVE, AgentName, Branch, TaskId, log_prefix, parse_agent, parse_branch
 from claims.tokens import Token
 
 Name = TypeVar("Name")
@@ -50,7 +50,7 @@ class Session:
     #: A remote that exists although `--no-remote` was said.
     remote_left_out: str | None
     agent: AgentName | None
-    #: The branch that was named, else the one checked out; None where HEAD is detached and none was named.
+    #: The branch that was named, else the one checked out; None where HEAD is on none that a claim can hold.
     branch: Branch | None
     token: Token | None
     partial_clone: bool
@@ -73,9 +73,13 @@ class Session:
 
     def required_branch(self) -> Branch:
         """Raises Refused `detached-head`."""
-        if self.branch is None:
-            raise Refused("detached-head", "HEAD is detached: a claim is for a branch", "git switch -c BRANCH")
-        return self.branch
+        if self.branch is not None:
+            return self.branch
+        head = self.repository.head
+        message = "HEAD is detached: a claim is for a branch"
+        if head is not None:
+            message = f"a claim cannot hold the name of the branch {printable(head.removeprefix(_HEADS))!r}"
+        raise Refused("detached-head", message, "git switch -c BRANCH")
 
     def needs_arbiter(self) -> None:
         """Refuse to change claims behind the back of the remote that arbitrates. Raises Usage."""
@@ -170,9 +174,10 @@ def _branch(options: Options, repository: Repository) -> Branch | None:
     head = repository.head
     if head is None or not head.startswith(_HEADS):
         return None
-    branch = Branch(head.removeprefix(_HEADS))
-    assert branch_ref(branch) == head
-    return branch
+    try:
+        return parse_branch(head.removeprefix(_HEADS))
+    except ValueError:
+        return None  # git knows more names than a claim can hold: written, it could not be read again
 
 
 def _token(options: Options, environ: Mapping[str, str]) -> Token | None:

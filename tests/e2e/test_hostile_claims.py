@@ -296,6 +296,14 @@ def test_a_ref_where_a_folder_would_be(ref: str, tmp_path: Path) -> None:
     scene.run(f"claim {T1}", ok=True)
 
 
+def test_a_ref_where_the_folder_of_all_claims_would_be(tmp_path: Path) -> None:
+    """No fetch shows it; what git says of it is passed on."""
+    scene = stage(tmp_path)
+    scene.arbiter.git("update-ref", CLAIM.rstrip("/"), scene.arbiter.blob("{}"))
+    error = scene.refused(f"claim {T1}")
+    assert (error["code"], f"'{CLAIM.rstrip('/')}' exists" in error["message"]) == ("busy", True)
+
+
 @pytest.mark.parametrize(
     ("name", "data"),
     [

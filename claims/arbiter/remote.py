@@ -173,7 +173,8 @@ class RemoteArbiter:
                 )
                 lines = listing.out.decode("utf-8", "replace").splitlines()
                 branches = [line.partition("\t")[2].removeprefix("refs/heads/") for line in lines]
-                resolve_base(self._session.base, None, branches, self._name)
+                if self._session.base not in branches:
+                    resolve_base(self._session.base, None, branches, self._name)
             except SwarmError as error:
                 return error
         return self._unreachable(done.words)

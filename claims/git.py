@@ -43,6 +43,8 @@ SIGNALLED = range(-64, 0)
 #: However a process ends, for callers that judge it by themselves.
 ANY_END = range(-64, 256)
 
+_ASK_ROOT = ("rev-parse", "--path-format=absolute", "--show-toplevel")
+
 #: Bytes of requests sent to `cat-file` before its answers are read: less than the smallest pipe holds.
 _REQUEST_WINDOW = 3500
 
@@ -371,7 +373,24 @@ def _unborn_head(git: Git) -> RefName | None:
 
 def top_level(git: Git) -> Path | None:
     """The root of the working tree; None where there is none, as in a bare repository."""
-    answer = git.run("rev-parse", "--path-format=absolute", "--show-toplevel", ok=(0, 128))
+    return _root(git.run(*_ASK_ROOT, ok=(0, 128)))
+
+
+def working_tree(git: Git) -> Path:
+    """The root of the working tree. Raises Undecided `not-a-repository` where there is none."""
+    answer = git.run(*_ASK_ROOT, ok=(0, 128))
+    root = _root(answer)
+    if root is not None:
+        return root
+    if "not a git repository" in answer.err:
+        raise Undecided("not-a-repository", f"{git.directory} is not in a git repository", "git init")
+    if "must be run in a work tree" in answer.err:
+        hint = "git worktree add PATH, and run the command there"
+        raise Undecided("not-a-repository", f"{git.directory} is in no working tree to write to", hint)
+    raise git.failure("rev-parse", answer.words)
+
+
+def _root(answer: Completed) -> Path | None:
     path = answer.out.decode("utf-8", "surrogateescape").removesuffix("\n")
     return Path(path) if answer.code == 0 and path.startswith("/") else None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
 import click
@@ -12,6 +13,7 @@ import click
 from claims.arbiter.choose import choose_arbiter
 from claims.arbiter.peek import Peeked
 from claims.cli import options
+from claims.git import Git, working_tree
 from claims.git_tree import board_at
 from claims.names import TaskId
 from claims.notice import Notice
@@ -39,6 +41,16 @@ class Work:
         if text is None:
             return claim_of_branch(self.session, reading.ledger)
         return resolve(text, board_at(self.session, reading.base), reading.ledger)
+
+
+def in_working_tree(context: click.Context, operate: Callable[[Path], T]) -> T:
+    """Operate on the working tree that the command runs in; nothing is asked of base, remote or claims."""
+    return operate(working_tree(Git(options.chosen(context).directory, os.environ)))
+
+
+def eight_digits() -> str:
+    """Random hex digits, as task ids end in."""
+    return os.urandom(4).hex()
 
 
 def perform(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from claims.board.board import Board
 from claims.board.task import State
@@ -32,11 +33,16 @@ def whole_id(text: str) -> TaskId | None:
 def resolve(text: str, board: Board, ledger: Ledger) -> TaskId:
     """The one task on base or under claim that `text` shortens. Raises `ambiguous-id` and `task-unknown`."""
     known = {task for state in State for task in board.ids_in(state)} | set(ledger.claims)
+    found = the_one(text, known)
+    if found is None:
+        raise Refused("task-unknown", f"no task on base or under claim begins with {printable(text)!r}", "swarm tasks")
+    return found
+
+
+def the_one(text: str, known: Iterable[TaskId]) -> TaskId | None:
+    """The one of some tasks that `text` shortens; None where it shortens none. Raises `ambiguous-id`."""
     found = sorted(task for task in known if task.startswith(text) or task.rpartition("-")[2].startswith(text))
-    if len(found) == 1:
-        return found[0]
-    shown = printable(text)
-    if not found:
-        raise Refused("task-unknown", f"no task on base or under claim begins with {shown!r}", "swarm tasks")
-    names = ", ".join(found[:_NAMED]) + (f" and {len(found) - _NAMED} more" if len(found) > _NAMED else "")
-    raise Usage("ambiguous-id", f"{shown!r} may be {names}", "write more of it", {"candidates": found})
+    if len(found) > 1:
+        names = ", ".join(found[:_NAMED]) + (f" and {len(found) - _NAMED} more" if len(found) > _NAMED else "")
+        raise Usage("ambiguous-id", f"{printable(text)!r} may be {names}", "write more of it", {"candidates": found})
+    return found[0] if found else None

@@ -14,6 +14,8 @@ MAX_FRONT_MATTER = 16 * 1024
 #: Mappings and lists within each other, the outermost one included.
 MAX_DEPTH = 16
 
+_LONGEST_MESSAGE = 300
+
 #: What a node may hold. Dates stay strings: the core schema of YAML 1.2 has none.
 Value: TypeAlias = Union[str, int, float, bool, "list[Node]", "dict[str, Node]", None]
 Plain: TypeAlias = Union[str, int, float, bool, "list[Plain]", "dict[str, Plain]", None]
@@ -36,8 +38,9 @@ class Malformed(ValueError):
         self.hint = hint
 
     def at(self, where: str, code: str) -> Undecided:
-        """The same as an error of the commands, with its place in front."""
-        return Undecided(code, f"{where}:{self.line}: {self.message}", self.hint)
+        """The same as an error of the commands, with its place in front and what it quotes cut short."""
+        message = self.message if len(self.message) <= _LONGEST_MESSAGE else self.message[:_LONGEST_MESSAGE] + "…"
+        return Undecided(code, f"{where}:{self.line}: {message}", self.hint)
 
 
 class Forbidden(Malformed):

@@ -113,6 +113,7 @@ REFUSED = {
     "unknown escape": ('a: "\\d"\n', 2, "escape `\\d`", "a: '\\d'\n"),
     "short escape": ('a: "\\x4"\n', 2, "escape `\\x`", 'a: "\\x41"\n'),
     "surrogate": ('a: "\\uD800"\n', 2, "no character", 'a: "\\uD7FF"\n'),
+    "last surrogate": ('a: "\\uDFFF"\n', 2, "no character", 'a: "\\uE000"\n'),
     "beyond Unicode": ('a: "\\U00110000"\n', 2, "no character", 'a: "\\U0010FFFF"\n'),
     "endless number": (f"a: {'1' * 65}\n", 2, "a number of 65 characters", f"a: {'1' * 64}\n"),
 }
@@ -186,6 +187,13 @@ def test_a_file_stops_at_256_kib() -> None:
     refused = refusal(start + body + b"x")
     assert refused.code == "limits-exceeded"
     assert refused.message.startswith("a.md:1: 262145 bytes")
+
+
+def test_a_message_does_not_repeat_the_file() -> None:
+    refused = refusal(f"---\na: |{'x' * 9000}\n---\n".encode())
+    assert refused.message.startswith("a.md:2: `|xxx")
+    assert len(refused.message) < 400
+    assert refusal(b"---\na: |x\n---\n").message == "a.md:2: `|x` begins a value"
 
 
 def test_the_code_is_the_callers() -> None:

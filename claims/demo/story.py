@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from claims.demo.terminal import Terminal
+from claims.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def _overtaken(stage: Stage) -> None:
 
 def _finished(stage: Stage) -> None:
     terminal, sessions = stage.terminal, stage.sessions
-    terminal.say("Agent far does the work, is told what is left, and finishes.")
+    terminal.say("Agent far does the work (an empty commit stands for it), is told what is left, and finishes.")
     terminal.run("far", "git commit --quiet --allow-empty -m 'Opaque sessions'")
     terminal.run("far", "swarm check", says=f"you hold {sessions}")
     terminal.run("far", "swarm release --done", says=f"finished {sessions}")

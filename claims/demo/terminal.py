@@ -11,10 +11,10 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from claims.errors import CODES, EXIT_OK, Undecided
+from claims.values import dataclass
 
 #: Seconds that one command of the demo may take.
 _DEADLINE = 60.0

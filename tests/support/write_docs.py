@@ -18,7 +18,6 @@ import click
 
 from claims import errors
 from claims.cli.main import COMMANDS, run, swarm
-from gate.cli.main import swarm_gate
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = ("README.md", "docs/commands.md", "docs/errors.md", "docs/protocol.md")
@@ -69,20 +68,19 @@ def commands() -> str:
 
 def helps() -> str:
     """A section for each command with what it prints."""
-    names = [("swarm", swarm, []), *(("swarm", swarm, [name]) for name in COMMANDS), ("swarm-gate", swarm_gate, [])]
     sections = []
-    for program, group, words in names:
-        title = " ".join([program, *words])
-        sections.append(f"## {title}\n\n```text\n{help_of(group, program, words)}```\n")
+    for words in [[], *([name] for name in COMMANDS)]:
+        title = " ".join(["swarm", *words])
+        sections.append(f"## {title}\n\n```text\n{help_of(words)}```\n")
     return "\n" + "\n".join(sections) + "\n"
 
 
-def help_of(group: click.Group, program: str, words: list[str]) -> str:
-    """What `program words --help` prints on a terminal of 80 columns."""
+def help_of(words: list[str]) -> str:
+    """What `swarm words --help` prints on a terminal of 80 columns."""
     out = io.StringIO()
     with patch.dict(os.environ, {"COLUMNS": "80"}), contextlib.redirect_stdout(out):
-        status = run(group, program, [*words, "--help"])
-    assert status == errors.EXIT_OK, f"{program} {' '.join(words)} --help: exit {status}"
+        status = run(swarm, "swarm", [*words, "--help"])
+    assert status == errors.EXIT_OK, f"swarm {' '.join(words)} --help: exit {status}"
     return out.getvalue()
 
 

@@ -18,6 +18,7 @@ from claims.board import config, task
 from claims.board.authority import PROTECTED
 from claims.git import MINIMUM_VERSION
 from tests.support import write_docs
+from tests.support.swarm import swarm
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
@@ -198,3 +199,8 @@ def test_what_the_code_says_of_the_documents_is_there() -> None:
             if not document.exists() or (heading and heading not in known):
                 missing.append((path.name, name, heading))
     assert missing == []
+
+
+def test_the_installed_command_prints_the_documented_help(tmp_path: Path) -> None:
+    documented = section(read("docs/commands.md"), "## swarm claim").split("```text\n")[1].split("```")[0]
+    assert swarm(tmp_path, "claim", "--help", env={"COLUMNS": "80"}, ok=True).out == documented

@@ -13,7 +13,7 @@ from claims.board.config import Config
 from claims.board.plan import Manifest, Milestone, MilestoneStatus, Plan, PlanStatus
 from claims.board.task import Kind, State, Task, task_path
 from claims.clock import format_instant
-from claims.errors import Conflict, Refused, SwarmError, Undecided
+from claims.errors import NAME_A_SESSION, Conflict, Refused, SwarmError, Undecided
 from claims.ledger import Entry, Key, Ledger
 from claims.names import (
     AgentName,
@@ -30,7 +30,7 @@ from claims.names import (
 from claims.record import Claim
 
 #: Two sessions of one person are two agents.
-_NAME_THIS_SESSION = "another session names itself: git config --worktree swarm.agent NAME"
+_NAME_THIS_SESSION = f"{NAME_A_SESSION}   # another session, another name"
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,11 +182,13 @@ def malformed_message(entry: Entry, what: str, remote: str | None) -> SwarmError
 
 def deletion_command(entries: Iterable[Entry], remote: str | None) -> str:
     """The git command with which an operator deletes refs at the values that were read, and no others."""
+    from shlex import quote  # whoever may push chooses the names of refs, and people paste commands
+
+    found = [(quote(entry.ref), entry.id) for entry in entries]
     if remote is None:
-        return " && ".join(f"git update-ref -d {entry.ref} {entry.id}" for entry in entries)
-    found = list(entries)
-    leases = " ".join(f"--force-with-lease={entry.ref}:{entry.id}" for entry in found)
-    return f"git push --atomic {leases} {remote} {' '.join(f':{entry.ref}' for entry in found)}"
+        return " && ".join(f"git update-ref -d {ref} {old}" for ref, old in found)
+    leases = " ".join(f"--force-with-lease={ref}:{old}" for ref, old in found)
+    return f"git push --atomic {leases} {quote(remote)} {' '.join(f':{ref}' for ref, _ in found)}"
 
 
 def _branch(candidate: Candidate, applicant: Applicant, situation: Situation) -> list[SwarmError]:
@@ -227,7 +229,7 @@ def _not_queued(candidate: Candidate) -> list[SwarmError]:
         message, hint = f"{task} is {state.value} on base, not queued", "swarm tasks --ready"
     elif candidate.only_in_worktree:
         message = f"{task} is only in your working tree: base does not have it, and only base counts"
-        hint = "have it merged to base first, then: swarm tasks --ready"
+        hint = "swarm tasks --ready   # first have it merged to base"
     else:
         message, hint = f"there is no task {task} on base", "swarm tasks --ready"
     return [Refused("task-not-queued", message, hint, details)]
@@ -295,7 +297,7 @@ def _not_planned(candidate: Candidate, task: Task) -> list[SwarmError]:
             Refused(
                 "plan-not-approved",
                 f"plan revision {plan.revision} is a {plan.status.value}",
-                "the operator approves .agents/plan.md",
+                "swarm status   # the operator approves .agents/plan.md",
                 {"planRevision": plan.revision},
             )
         )
@@ -304,7 +306,7 @@ def _not_planned(candidate: Candidate, task: Task) -> list[SwarmError]:
             Refused(
                 "plan-mismatch",
                 f"the manifest is for plan revision {manifest.plan_revision}, the plan is at {plan.revision}",
-                "the operator brings .agents/manifest.yaml in line with .agents/plan.md",
+                "swarm status   # the operator brings .agents/manifest.yaml in line with .agents/plan.md",
                 {"planRevision": plan.revision, "manifestRevision": manifest.plan_revision},
             )
         )
@@ -335,12 +337,10 @@ def _not_released(candidate: Candidate, task: Task, milestone: Milestone | None)
 def _taken(candidate: Candidate, applicant: AgentName | None, situation: Situation) -> list[SwarmError]:
     ledger, task = situation.ledger, candidate.id
     at = ledger.claims.get(task) or ledger.below(claim_ref(task))
-    if at is not None and at.claim is None:
-        return [malformed_message(at, task, situation.remote)]
     finished = finished_elsewhere(ledger, task)
-    if finished is not None:
-        return [finished]
-    reasons: list[SwarmError] = []
+    reasons = [finished] if finished is not None else []
+    if at is not None and at.claim is None:
+        reasons.append(malformed_message(at, task, situation.remote))
     on_it = [entry for entry in situation.others() if entry.claim is not None and entry.claim.task == task]
     reasons += [held_message(entry, ledger, applicant) for entry in on_it[:1]]
     if candidate.task is not None:

@@ -75,6 +75,10 @@ CODES: Mapping[str, int] = {
 }
 
 
+#: How a session gets a name of its own. In a linked worktree git needs the extension for it.
+NAME_A_SESSION = "git config extensions.worktreeConfig true && git config --worktree swarm.agent NAME"
+
+
 class SwarmError(Exception):
     """An answer that is not a success: a stable code, one line for people, a command to run next, and facts.
 

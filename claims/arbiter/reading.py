@@ -70,12 +70,16 @@ def resolve_base(base: str, info: ObjectInfo | None, branches: Iterable[str], wh
     """The commit of the base branch. Raises Undecided `base-not-found`, which names the branches that there are."""
     if info is not None and info.type == "commit":
         return info.id
+    from shlex import quote
+
     names = sorted(map(printable, branches))
     listed = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
     raise Undecided(
         "base-not-found",
         f"{where} has no branch {printable(base)!r} to take as base; its branches: {listed or 'none'}",
-        f"--base {names[0]}, or: git config swarm.base {names[0]}" if names else "commit and push a first branch",
+        f"--base {quote(names[0])}, or: git config swarm.base {quote(names[0])}"
+        if names
+        else "commit and push a first branch",
         {"base": base, "branches": names},
     )
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import random
 import re
-import shlex
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -183,10 +182,12 @@ def busy(remote: str | None, outcome: Outcome) -> SwarmError:
     found = _LOCK_FILE.search(outcome.words)
     if found is None:
         return Conflict("busy", f"{where} refused {TRIES} times: {outcome.words}", "run the command again")
+    from shlex import quote
+
     lock = found.group(1)
     return Conflict(
         "busy",
         f"{where} refused {TRIES} times; git found a lock file in the way: {lock}",
-        f"rm {shlex.quote(lock)}   # only where no git process is at work there",
+        f"rm {quote(lock)}   # only where no git process is at work there",
         {"file": lock},
     )

@@ -121,11 +121,13 @@ def _refuse_other(entry: Entry, ledger: Ledger, writer: Writer) -> None:
     applicant = writer.applicant
     if (held.branch, held.agent) == (applicant.branch, applicant.agent):
         return
+    from shlex import quote
+
     held_by = held_message(entry, ledger)
     raise Conflict(
         "claim-held",
         f"{held_by.message}; its token is here, but this is {applicant.agent} on {applicant.branch}",
-        f"git switch {held.branch}, or: swarm release {held.task}",
+        f"git switch {quote(held.branch)}, or: swarm release {held.task}",
         held_by.details,
     )
 

@@ -24,7 +24,8 @@ MINIMUM_VERSION = (2, 38)
 LOCAL_DEADLINE = 60.0
 
 #: Inherited `GIT_*` that say how to reach a remote. Everything else of that name may point git at another repository.
-_TRANSPORT = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_ASKPASS", "GIT_PROXY_COMMAND", "GIT_PROXY_SSL_CERT")
+_TRANSPORT = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_ASKPASS")
+_TRANSPORT_PREFIXES = ("GIT_SSL_", "GIT_PROXY_")
 #: Let through only under `SWARM_GIT_CONFIG_SEALED`, with which the tests keep the user's configuration out.
 _SEALED = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 
@@ -47,6 +48,8 @@ _ASK_ROOT = ("rev-parse", "--path-format=absolute", "--show-toplevel")
 
 #: Bytes of requests sent to `cat-file` before its answers are read: less than the smallest pipe holds.
 _REQUEST_WINDOW = 3500
+#: What `cat-file` answers where there is no one object; newer versions say `submodule` where others say `missing`.
+_NO_OBJECT = (b"missing", b"ambiguous", b"submodule")
 
 
 class ProcessTimedOut(Undecided):
@@ -232,6 +235,10 @@ class Objects:
 
     def _ask(self, command: str, names: Sequence[str]) -> Iterator[str]:
         """Send questions a window at a time; yield each name when its answer is next to be read."""
+        odd = next((name for name in names if "\n" in name or "\0" in name), None)
+        if odd is not None:
+            # git repeats a name that it does not know, and its line would be taken for answers.
+            raise Undecided("git-failed", f"{printable(odd)!r} is not one line, as git cat-file needs it")
         start = 0
         while start < len(names):
             window, size, end = bytearray(), 0, start
@@ -253,7 +260,7 @@ class Objects:
 
     def _header(self) -> ObjectInfo | None:
         words = self._line().rsplit(b" ", 2)
-        if words[-1] == b"missing" or words[-1] == b"ambiguous":
+        if words[-1] in _NO_OBJECT:
             return None
         if len(words) != 3 or not words[2].isdigit():
             raise self._died()
@@ -409,7 +416,7 @@ def _scrubbed(environ: Mapping[str, str]) -> dict[str, str]:
     kept = {
         name: value
         for name, value in environ.items()
-        if not name.startswith("GIT_") or name in let_through or name.startswith("GIT_SSL_")
+        if not name.startswith("GIT_") or name in let_through or name.startswith(_TRANSPORT_PREFIXES)
     }
     kept.pop("LANGUAGE", None)
     return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from claims.board.board import Board, Entry
@@ -15,6 +16,7 @@ from claims.session import Session
 _MAX_TREE = 64 * 1024 * 1024
 #: From so many paths of one batch on their folders are read: for a path, git unpacks and searches its folder each time.
 _MANY = 64
+_MODE = re.compile(rb"[0-7]{5,6}")
 _FOLDER_MODES = (0o040000, 0o160000)
 
 
@@ -152,7 +154,7 @@ def parse_tree(raw: bytes, id_size: int) -> tuple[Entry, ...]:
         end = raw.find(b"\0", at)
         mode, _, name = raw[at:end].partition(b" ")
         at = end + 1 + id_size
-        if end < 0 or at > len(raw) or not mode.isdigit():
+        if end < 0 or at > len(raw) or _MODE.fullmatch(mode) is None:
             raise Undecided("git-failed", "a tree object does not read as one")
         object_id = ObjectId(raw[end + 1 : at].hex())
         entries.append(Entry(name.decode("utf-8", "surrogateescape"), int(mode, 8), object_id))

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from claims import __version__
-from claims.cli import options, render
+from claims.cli import options, render, streams
 from claims.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, SwarmError, Undecided, Usage
 
 #: Every command and its module, in the order in which the help lists them. A module is loaded when it is used.
@@ -80,32 +80,41 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(group: click.Group, name: str, arguments: list[str]) -> int:
     """Run a command line and return its exit status."""
+    streams.prepare()
     as_json = "--json" in arguments[: arguments.index("--") if "--" in arguments else len(arguments)]
     try:
         status = _invoke(group, name, arguments)
         sys.stdout.flush()
         return status
     except SwarmError as problem:
-        render.error(problem, as_json=as_json)
-        return problem.exit
+        return _tell(problem, as_json)
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        # The reader has gone. Python would complain once more when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        streams.give_up()
         return EXIT_OK
     except Exception as bug:
         if os.environ.get("SWARM_DEBUG") == "1":
             raise
         message = f"{type(bug).__name__}: {bug}"
-        render.error(Undecided("unexpected", message, "SWARM_DEBUG=1 shows the traceback"), as_json=as_json)
-        return Undecided.exit
+        return _tell(Undecided("unexpected", message, "SWARM_DEBUG=1 shows the traceback"), as_json)
+
+
+def _tell(problem: SwarmError, as_json: bool) -> int:
+    """Print an error; its exit status, which says it even where nobody reads the rest."""
+    try:
+        render.error(problem, as_json=as_json)
+    except OSError:
+        streams.give_up()
+    return problem.exit
 
 
 def _invoke(group: click.Group, name: str, arguments: list[str]) -> int:
     """Let click parse and call, and turn its exceptions into ours."""
     try:
-        value: Any = group.main(arguments, prog_name=name, standalone_mode=False)
+        # Not `group.main`, which makes exit status 1 of a closed pipe, and a line of an interrupt.
+        with group.make_context(name, arguments) as context:
+            value: Any = group.invoke(context)
     except click.exceptions.Exit as end:
         return end.exit_code
     except click.Abort:

@@ -100,5 +100,5 @@ def claim_line(claim: Mapping[str, Any]) -> str:
 
 
 def _colored(text: str, color: str, stream: TextIO) -> str:
-    plain = "NO_COLOR" in os.environ or not stream.isatty() or os.environ.get("TERM") == "dumb"
+    plain = os.environ.get("NO_COLOR") or not stream.isatty() or os.environ.get("TERM") == "dumb"
     return text if plain else click.style(text, fg=color, bold=True)

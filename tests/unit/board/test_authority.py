@@ -119,6 +119,8 @@ def test_a_file_named_like_a_pattern() -> None:
     assert authority("src/*x").covers(b"src/*x")
     assert authority("src/*x").covers(b"src/yx")
     assert not authority("src/x").covers(b"src/*")
+    assert not authority("src/").covers(b"*/x")
+    assert not authority("src/*y").covers(b"*y/x")
 
 
 def test_names_exactly_means_bytes() -> None:

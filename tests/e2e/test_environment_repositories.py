@@ -178,7 +178,7 @@ COSTS = [
     (f"claim {T3}", 0, 2),
     (f"release {T3}", 0, 2),
     (f"release {T3}", 1, 1),
-    ("claim 00000001", 0, 2),
+    ("claim 00000001", 0, 3),  # its log can be asked for only once the id is known
     (f"claim {T2}", 2, 1),
     ("release", 0, 2),
     ("reap", 0, 1),

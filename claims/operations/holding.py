@@ -22,7 +22,7 @@ def own_entry(session: Session, ledger: Ledger, task: TaskId, remote: str | None
         raise Conflict(
             "not-holder",
             f"{task} is held by {entry.claim.agent}, and you are {session.agent}",
-            f"swarm --agent {entry.claim.agent} status   # or what you meant to run, where it was you who claimed it",
+            f"SWARM_AGENT={entry.claim.agent} swarm status   # or what you meant to run, if that is you",
             _facts(entry.claim),
         )
     return entry

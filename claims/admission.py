@@ -7,7 +7,6 @@ What it is given was read from the base branch and from the arbiter just now. Th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from claims.board.config import Config
 from claims.board.plan import Manifest, Milestone, MilestoneStatus, Plan, PlanStatus
@@ -28,6 +27,7 @@ from claims.names import (
     wip_slot,
 )
 from claims.record import Claim
+from claims.values import dataclass
 
 #: Two sessions of one person are two agents.
 _NAME_THIS_SESSION = f"{NAME_A_SESSION}   # another session, another name"

@@ -8,12 +8,12 @@ here reads a ref: a `Ledger` is a value that an arbiter built.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from claims import clock
 from claims.names import LockKey, ObjectId, RefName, SlotKey, TaskId, claim_ref, lock_ref, slot_ref
 from claims.record import Claim
+from claims.values import dataclass, field, replace
 
 #: Outcomes after which a claim is over even while its ref is still there (rule 2). `done` is not one of them: its
 #: ref has to stay, as the completion record, until `reopened`.

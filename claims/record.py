@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar, cast
 
@@ -26,6 +25,7 @@ from claims.names import (
     parse_object_id,
     parse_task_id,
 )
+from claims.values import dataclass, field, replace
 
 #: The largest claim blob that is read.
 MAX_BYTES: Final = 16 * 1024

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
 from claims import clock, tokens
-from claims.errors import Refused, Undecided, Usage
+from claims.errors import NAME_A_SESSION, Refused, Undecided, Usage
 from claims.git import Git, Objects, Repository, open_repository, printable, read_config
 from claims.names import LIVE, AgentName, Branch, TaskId, log_prefix, parse_agent, parse_branch
 from claims.tokens import Token
+from claims.values import dataclass
 
 Name = TypeVar("Name")
 
@@ -67,7 +67,7 @@ class Session:
             raise Refused(
                 "agent-required",
                 "no agent name: every session needs one of its own",
-                "git config --worktree swarm.agent NAME, or: export SWARM_AGENT=NAME, or --agent NAME",
+                f"{NAME_A_SESSION}, or: export SWARM_AGENT=NAME",
             )
         return self.agent
 
@@ -108,34 +108,34 @@ def open_session(
     objects.start()
     try:
         repository = open_repository(git, (*LIVE, *map(log_prefix, logs)), remote)
+        arbiter = None if options.no_remote else remote
+        return Session(
+            git=git,
+            objects=objects,
+            repository=repository,
+            logs_listed=tuple(map(log_prefix, logs)),
+            base=_base(options, environ, config, repository, remote),
+            remote=arbiter,
+            remote_left_out=remote if options.no_remote else None,
+            agent=_named(
+                parse_agent,
+                (options.agent, "--agent"),
+                (environ.get("SWARM_AGENT"), "SWARM_AGENT"),
+                (config.get("swarm.agent"), "swarm.agent"),
+            ),
+            branch=_branch(options, repository),
+            token=_token(options, environ),
+            partial_clone=promisor,
+            network_deadline=_deadline(environ),
+            clock=now,
+        )
     except BaseException:
         objects.close()
         raise
-    arbiter = None if options.no_remote else remote
-    return Session(
-        git=git,
-        objects=objects,
-        repository=repository,
-        logs_listed=tuple(map(log_prefix, logs)),
-        base=_base(options, environ, config, repository, remote),
-        remote=arbiter,
-        remote_left_out=remote if options.no_remote else None,
-        agent=_named(
-            parse_agent,
-            (options.agent, "--agent"),
-            (environ.get("SWARM_AGENT"), "SWARM_AGENT"),
-            (config.get("swarm.agent"), "swarm.agent"),
-        ),
-        branch=_branch(options, repository),
-        token=_token(options, environ),
-        partial_clone=promisor,
-        network_deadline=_deadline(environ),
-        clock=now,
-    )
 
 
 def _remote(options: Options, environ: Mapping[str, str], config: Mapping[str, str]) -> str | None:
-    named = options.remote or environ.get("SWARM_REMOTE") or config.get("swarm.remote")
+    named = options.remote or environ.get("SWARM_REMOTE") or config.get("swarm.remote") or None
     known = [key[len("remote.") : -len(".url")] for key in config if key.startswith("remote.") and key.endswith(".url")]
     if named is None:
         return "origin" if "origin" in known else None

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from claims.names import TaskId, parse_task_id
+from claims.values import dataclass
 
 _PREFIX = "token-"
 #: Bytes of randomness in a token, written as hex.

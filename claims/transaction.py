@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
 from claims.names import CLAIMS, LOG, ObjectId, RefName
+from claims.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from claims.ledger import Ledger
 from claims.names import ObjectId, TaskId
 from claims.notice import Notice
 from claims.transaction import Transaction
+from claims.values import dataclass
 
 
 class Verdict(enum.Enum):

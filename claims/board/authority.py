@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 
 from claims.board.globs import PathSet, Segments
+from claims.values import dataclass, field
 
 #: A task may name this many patterns.
 MAX_PATTERNS = 200

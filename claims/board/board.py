@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from claims.board.config import CONFIG_PATH, Config, parse_config
@@ -11,6 +10,7 @@ from claims.board.plan import MANIFEST_PATH, PLAN_PATH, Manifest, Plan, parse_ma
 from claims.board.task import State, Task, parse_task, place_of, task_path
 from claims.errors import Undecided
 from claims.names import ObjectId, TaskId
+from claims.values import dataclass
 
 T = TypeVar("T")
 

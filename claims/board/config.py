@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 
 from claims.board import fields, yaml_files
 from claims.board.authority import Pattern
 from claims.board.node import Malformed, Node
 from claims.board.task import Kind, read_patterns
+from claims.values import dataclass, field
 
 CONFIG_PATH = ".agents/swarm.yaml"
 CODE = "malformed-config"
@@ -95,7 +95,7 @@ def parse_config(data: bytes, path: str = CONFIG_PATH) -> Config:
 
 def _config(root: dict[str, Node]) -> Config:
     default = Config()
-    known = fields.Fields(root, 1, "the configuration", tuple(Config.__dataclass_fields__))
+    known = fields.Fields(root, 1, "the configuration", Config.__match_args__)
     return Config(
         lease_minutes=known.optional("lease_minutes", fields.integer(1, 1440), default.lease_minutes),
         wip=known.optional("wip", _wip, default.wip),
@@ -115,7 +115,7 @@ def _wip(node: Node) -> Mapping[Kind, int]:
 
 def _gate(node: Node) -> GateConfig:
     default = GateConfig()
-    known = fields.mapping(node, "the gate's configuration", tuple(GateConfig.__dataclass_fields__))
+    known = fields.mapping(node, "the gate's configuration", GateConfig.__match_args__)
     return GateConfig(
         operators=known.optional("operators", fields.list_of(_account), default.operators),
         protected=known.optional("protected", read_patterns, default.protected),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from enum import Enum
 
 from claims.board import fields, yaml_files
 from claims.board.node import Malformed, Node
 from claims.board.strict_yaml import split_front_matter
 from claims.names import TaskId, parse_task_id
+from claims.values import dataclass, field
 
 PLAN_PATH = ".agents/plan.md"
 MANIFEST_PATH = ".agents/manifest.yaml"

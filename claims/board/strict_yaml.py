@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 
 from claims.board.node import (
     MAX_DEPTH,
@@ -24,6 +23,7 @@ from claims.board.node import (
     resolve,
 )
 from claims.errors import Undecided
+from claims.values import dataclass
 
 _CLOSING = re.compile(rb"\n---\r?(?:\n|\Z)")
 _DISPUTED_LINE_ENDS = frozenset("\x85\u2028\u2029")

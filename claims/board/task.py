@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import date
 from enum import Enum
 
@@ -23,6 +22,7 @@ from claims.names import (
     parse_slug,
     parse_task_id,
 )
+from claims.values import dataclass, replace
 
 CODE = "malformed-task"
 

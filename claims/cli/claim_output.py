@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 import click
 
@@ -11,6 +10,7 @@ from claims.cli import render
 from claims.clock import format_instant
 from claims.notice import Notice
 from claims.operations.result import ClaimResult
+from claims.values import replace
 
 
 def print_claim(context: click.Context, result: ClaimResult, more: Iterable[Notice], lines: Iterable[str]) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import click
 
 from claims import record
@@ -14,6 +12,7 @@ from claims.cli.wire import Work, perform
 from claims.operations.check import steps_to_pull_request
 from claims.operations.release import Unpublished, release
 from claims.operations.result import ClaimResult
+from claims.values import replace
 
 
 def checked_reason(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:

@@ -6,7 +6,6 @@ import os
 import select
 import signal
 import time
-from dataclasses import dataclass, replace
 from datetime import datetime
 from types import FrameType
 
@@ -25,6 +24,7 @@ from claims.operations.renew import renew
 from claims.operations.result import ClaimResult
 from claims.session import Options, Session
 from claims.tokens import Token
+from claims.values import dataclass, replace
 
 #: Seconds until a renewal that failed for the network is tried again.
 _RETRY = 5.0

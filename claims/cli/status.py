@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import click
 
 from claims.cli import options, render
 from claims.cli.wire import Work, perform
 from claims.operations.status import Status, status
+from claims.values import replace
 
 
 @click.command("status")

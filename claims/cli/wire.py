@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,6 +19,7 @@ from claims.notice import Notice
 from claims.operations.holding import claim_of_branch, tasks_with_tokens
 from claims.operations.task_ids import resolve, whole_id
 from claims.session import Options, Session, open_session
+from claims.values import dataclass
 
 T = TypeVar("T")
 

@@ -10,7 +10,6 @@ import random
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, TypeVar
 
@@ -21,6 +20,7 @@ from claims.ledger import Ledger, keys_of
 from claims.names import ObjectId, TaskId, claim_ref
 from claims.record import Claim
 from claims.transaction import Transaction
+from claims.values import dataclass
 
 T = TypeVar("T")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 
@@ -23,6 +22,7 @@ from claims.operations.result import ClaimResult, remaining, state_of
 from claims.record import Claim, Closed, close
 from claims.session import Session
 from claims.tokens import is_settled
+from claims.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

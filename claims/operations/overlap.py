@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from claims.admission import Candidate, Situation
 from claims.board.authority import Authority
@@ -17,6 +16,7 @@ from claims.names import ObjectId, TaskId
 from claims.notice import Notice
 from claims.record import Claim
 from claims.session import Session
+from claims.values import dataclass
 
 #: Shared paths that are named; of the rest only the number is told.
 _NAMED = 10

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 
 from claims.arbiter import Arbiter, Reading, Verdict
 from claims.arbiter.choose import arbiter_of_unpublished
@@ -16,9 +15,10 @@ from claims.operations.result import claim_json
 from claims.record import Claim, Closed, close
 from claims.session import Session
 from claims.transaction import Edit, Transaction, ordered
+from claims.values import dataclass, field
 
 
-@dataclass
+@dataclass(slots=True)
 class Reaped:
     """What was archived as expired, what was deleted because it was over before, what moved meanwhile."""
 

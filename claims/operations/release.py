@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from claims import tokens
 from claims.arbiter import Arbiter, Reading
 from claims.errors import Conflict
@@ -16,6 +14,7 @@ from claims.operations.result import ClaimResult, remaining, state_of
 from claims.record import Claim, Closed, close
 from claims.session import Session
 from claims.transaction import Edit, ordered
+from claims.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

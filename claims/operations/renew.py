@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from claims import tokens
@@ -21,6 +20,7 @@ from claims.operations.support import objections
 from claims.record import Claim
 from claims.session import Session
 from claims.transaction import Edit, Transaction, ordered
+from claims.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from claims import record, tokens
@@ -29,6 +28,7 @@ from claims.record import Claim
 from claims.session import Session
 from claims.tokens import Token
 from claims.transaction import Edit, Transaction, ordered
+from claims.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

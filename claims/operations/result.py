@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from claims.ledger import Entry, Ledger
 from claims.names import RefName
 from claims.notice import Notice
 from claims.record import Claim, to_json
+from claims.values import dataclass
 
 #: Members of the blob that command output leaves out: they are of no use to its reader.
 _NOT_SHOWN = ("tokenHash", "replaced", "taskDigest")

@@ -1,6 +1,5 @@
 """`swarm show`: one task whole: its file, its claim, and how its last claim ended."""
 
-from dataclasses import dataclass
 from __future__ import annotations
 
 from typing import Any
@@ -16,6 +15,7 @@ from claims.operations.candidate import kinds_of_held, read_candidate
 from claims.operations.result import claim_json, entry_json
 from claims.record import Claim, closed_to_json
 from claims.session import Session
+from claims.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from claims import clock
@@ -16,6 +15,7 @@ from claims.notice import Notice
 from claims.operations import overlap
 from claims.operations.result import entry_json
 from claims.session import Session
+from claims.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

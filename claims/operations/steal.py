@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from claims.admission import deletion_command, finished_elsewhere, held_message, malformed_message
 from claims.arbiter import Arbiter, Reading
 from claims.clock import format_instant
@@ -16,6 +14,7 @@ from claims.operations.replacing import Request, blob_of, edits_for
 from claims.operations.result import ClaimResult
 from claims.record import Claim, Closed, close
 from claims.session import Session
+from claims.values import replace
 
 
 def steal(session: Session, arbiter: Arbiter, request: Request) -> ClaimResult:

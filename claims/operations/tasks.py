@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from claims.admission import Candidate, Situation, readiness
@@ -13,6 +12,7 @@ from claims.git_tree import board_at
 from claims.names import TaskId
 from claims.operations.candidate import candidate_of, kinds_of_held
 from claims.session import Session
+from claims.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

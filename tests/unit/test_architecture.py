@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[2]
 #: Modules and packages, the lowest first. Each imports only from those above it in this list, and from itself.
 LAYERS = (
     "claims",
+    "claims.values",
     "claims.errors",
     "claims.clock",
     "claims.names",

@@ -27,7 +27,8 @@ from tests.model.protocol import (
 )
 from tests.model.state import State
 from tests.model.words import bit_name, token_name
-from tests.model.world import NEWCOMER, Step, World, run_alone
+from tests.model.world import NEWCOMER, Step, World
+from tests.model.writes import run_alone
 
 I1_BELIEF = "1 one winner: two agents believe"
 I1_ONE = "1 one winner: one agent believes in two claims"

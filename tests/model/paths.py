@@ -42,9 +42,11 @@ from tests.model.protocol import (
     Message,
     S,
 )
+from tests.model.reads import options
 from tests.model.state import Budget, State
+from tests.model.steps import successors
 from tests.model.words import AGENTS, bit_name, token_name
-from tests.model.world import Step, World, options, start, successors
+from tests.model.world import Step, World, start
 
 NEVER = 1440
 #: What a path may show; a sample holds paths with each.

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from tests.model.invariants import ALL, violations
 from tests.model.state import State
+from tests.model.steps import successors
 from tests.model.words import describe
-from tests.model.world import Step, World, start, successors
+from tests.model.world import Step, World, start
 
 
 @dataclass(frozen=True, slots=True)

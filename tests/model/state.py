@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-from tests.model.protocol import LOG, TASKS, Blob, Command, Edit, Message, Refs, View, whole
+from tests.model.protocol import LOG, T1, TASKS, Blob, Command, Edit, Message, Refs, View, whole
+
+Beliefs = tuple[Blob | None, Blob | None]
 
 
 class Budget(NamedTuple):
@@ -36,7 +38,7 @@ class Process(NamedTuple):
     #: How many blobs it made, for each task.
     made: tuple[int, int] = (0, 0)
     #: What it believes to hold, for each task: the blob whose lease it was told.
-    beliefs: tuple[Blob | None, Blob | None] = (None, None)
+    beliefs: Beliefs = (None, None)
     #: Bits of its tokens that have a renew or release without an answer.
     unanswered: int = 0
 
@@ -69,6 +71,20 @@ def put(state: State, number: int, process: Process) -> State:
 def idle(process: Process) -> Process:
     """The process without its command."""
     return process._replace(command=None, phase=0, view=None, sends=0, attempt=None, waiting=False)
+
+
+def believe(beliefs: Beliefs, task: int, blob: Blob | None) -> Beliefs:
+    """The beliefs with that about one task changed."""
+    return (blob, beliefs[1]) if task == T1 else (beliefs[0], blob)
+
+
+def unexpired(beliefs: Beliefs, expired: int) -> Beliefs:
+    """The beliefs whose lease has not run out."""
+    one, two = beliefs
+    return (
+        None if one is None or expired >> one.id & 1 else one,
+        None if two is None or expired >> two.id & 1 else two,
+    )
 
 
 def expected(refs: Refs, message: Message) -> bool:

@@ -179,8 +179,8 @@ def test_a_claim_found_held_after_an_unanswered_release_is_confirmed_by_moving_i
 
 
 def test_a_renewal_is_read_back_where_the_lease_had_run_out_before_the_answer() -> None:
-    """A's lease runs out while its renewal is under way. B's steal is torn: only its log entry is written. The renewal
-    lands and A is told yes. But the log has ended that claim, so B, trying again, takes it, unexpired as it is.
+    """A's lease has run out and A's renewal is under way. B's steal is torn: only its log entry is written. The
+    renewal lands and A is told yes. But the log has ended that claim, so B, trying again, takes it, unexpired as it is.
     """
     world = _world(Budget(4, 1, 0, 1), "claim", "renew", "steal")
     assert _without(Rules(crossed=False), TWO_HOLDERS, world) == I1_BELIEF

@@ -8,7 +8,8 @@ import pytest
 
 from tests.model.invariants import violations
 from tests.model.paths import FEATURES, WORLD, Path, dumps, loads, sample, walk
-from tests.model.world import World, start, successors
+from tests.model.steps import successors
+from tests.model.world import World, start
 
 
 @pytest.fixture(scope="module", params=[True, False], ids=["remote", "local"])

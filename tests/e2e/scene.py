@@ -5,6 +5,7 @@ Also `Scenario`, the row of a table of refusals: what is wrong, the command, its
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import json
 import os
@@ -14,10 +15,12 @@ import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from tests.support.board import board_files, task_file, task_id, task_path
+from tests.support.forked import ForkServer
 from tests.support.repo import Files, Repo, Snapshot, clone, init, origin
 from tests.support.swarm import SWARM, Env, Result, environment, swarm
 
@@ -68,10 +71,25 @@ class Scene:
         return self.here.path.parent
 
     def run(
-        self, line: str, *, ok: bool | None = None, env: Env | None = None, at: Repo | Path | None = None
+        self,
+        line: str | Sequence[str],
+        *,
+        ok: bool | None = None,
+        env: Env | None = None,
+        at: Repo | Path | None = None,
+        installed: bool = False,
     ) -> Result:
-        """Run `swarm` with a command line as a shell would split it. Whatever it says, it is no traceback."""
-        result = swarm(at or self.here, *shlex.split(line), env={**self.env, **(env or {})}, ok=ok)
+        """Run `swarm` with arguments, or a line as a shell would split it. Whatever it says, it is no traceback.
+
+        `installed`: the console script, as a user starts it. Else the same in a process that is forked from one that
+        has loaded it, which takes a tenth of the time.
+        """
+        words = shlex.split(line) if isinstance(line, str) else line
+        variables = {**self.env, **(env or {})}
+        if installed:
+            result = swarm(at or self.here, *words, env=variables, ok=ok)
+        else:
+            result = _fork_server().run(at or self.here, *words, env=variables, ok=ok)
         assert "Traceback" not in result.out + result.err, result
         return result
 
@@ -81,9 +99,11 @@ class Scene:
         assert isinstance(value, dict)
         return value
 
-    def refused(self, line: str, *, env: Env | None = None, at: Repo | Path | None = None) -> dict[str, Any]:
+    def refused(
+        self, line: str, *, env: Env | None = None, at: Repo | Path | None = None, installed: bool = False
+    ) -> dict[str, Any]:
         """Run a command that must not work; the error that it tells as JSON, in the one shape there is."""
-        told = self.run(f"{line} --json", env=env, at=at, ok=False)
+        told = self.run(f"{line} --json", env=env, at=at, ok=False, installed=installed)
         assert told.out == ""
         error = told.error
         assert list(error) == ["code", "message", "hint", "exit", "details"]
@@ -170,7 +190,7 @@ def prove(scenario: Scenario, scene: Scene, exit: int) -> None:
     """Refused, with nothing changed, for programs and for people; then, with one thing changed, it works."""
     scenario.arrange(scene)
     before = scene.snapshots()
-    error = scene.refused(scenario.command)
+    error = scene.refused(scenario.command, installed=True)
     settled = scene.snapshots()
     assert (error["code"], error["exit"]) == (scenario.code, exit), error
     assert (scenario.hint is None) == (error["hint"] is None), error
@@ -197,6 +217,15 @@ def _assert_unchanged(scene: Scene, before: list[Snapshot], after: list[Snapshot
 
 def _without_mirror(snapshot: Snapshot) -> Snapshot:
     return replace(snapshot, refs={ref: value for ref, value in snapshot.refs.items() if not ref.startswith(MIRROR)})
+
+
+@cache
+def _fork_server() -> ForkServer:
+    """One for all tests of this process; it ends with it."""
+    server = ForkServer()
+    server.__enter__()
+    atexit.register(server.__exit__, None, None, None)
+    return server
 
 
 def follow_hint(scene: Scene) -> None:

@@ -142,7 +142,7 @@ def test_an_output_that_cannot_say_everything(encoding: str, tmp_path: Path) -> 
     scene = stage(tmp_path)
     scene.here.git("branch", "-m", "größe-大小")
     for line in (f"claim {T1}", "status", "--help", f"claim {T2}"):
-        said = scene.run(line, env={"PYTHONIOENCODING": encoding})
+        said = scene.run(line, env={"PYTHONIOENCODING": encoding}, installed=True)
         assert said.code == (2 if T2 in line else 0), said
 
 

@@ -10,14 +10,12 @@ import pytest
 from tests.e2e.scene import T1, T2, Scene, alone, stage
 from tests.support.board import task_file
 from tests.support.repo import Repo, clone
-from tests.support.swarm import Result, swarm
+from tests.support.swarm import Result
 
 
 def typed(scene: Scene, *args: str | bytes, repo: Repo | None = None) -> Result:
     """Run a command with arguments that no shell would split."""
-    result = swarm(repo or scene.here, *map(os.fsdecode, args), env=scene.env)
-    assert "Traceback" not in result.out + result.err
-    return result
+    return scene.run([os.fsdecode(word) for word in args], at=repo)
 
 
 NO_AGENTS = [

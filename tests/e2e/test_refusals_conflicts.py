@@ -141,7 +141,7 @@ CONFLICTS = [
             "not-holder",
             act(run(CLAIM_T1), env(SWARM_AGENT="a2")),
             f"{command} {T1}",
-            "export SWARM_AGENT=a1",
+            "SWARM_AGENT=a1 swarm ",
             env(SWARM_AGENT="a1"),
         )
         for command in ("renew", "release")

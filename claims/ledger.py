@@ -68,6 +68,12 @@ class Ledger:
         """The held claim on `task`, the published one first."""
         return next((entry for entry in self.held() if entry.claim and entry.claim.task == task), None)
 
+    def ids(self) -> dict[RefName, ObjectId]:
+        """What every ref that was read points at."""
+        logs = {entry.ref: entry.id for entries in self.logs.values() for entry in entries}
+        claims = {entry.ref: entry.id for entry in self.claims.values()}
+        return {**logs, **claims, **{ref: entry.id for ref, entry in self.keys.items()}}
+
     def finished_on(self, task: TaskId) -> Entry | None:
         """The completion record of `task`."""
         entry = self.claims.get(task)

@@ -139,9 +139,7 @@ def _reads_back(ledger: Ledger, step: Step[T]) -> bool:
 
 def _still_as_expected(ledger: Ledger, step: Step[T]) -> bool:
     """Whether every ref that the step changes still has its old value: then the same push may be sent again."""
-    log_ids = {entry.ref: entry.id for entries in ledger.logs.values() for entry in entries}
-    claim_ids = {claim_ref(task): entry.id for task, entry in ledger.claims.items()}
-    now = {**log_ids, **claim_ids, **{ref: entry.id for ref, entry in ledger.keys.items()}}
+    now = ledger.ids()
     ended = step.acquires is not None and ledger.has_ended(step.acquires[0])
     return not ended and all(now.get(edit.ref) == edit.old for edit in step.transaction.edits)
 

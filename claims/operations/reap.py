@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 
 from claims.arbiter import Arbiter, Reading, Verdict
 from claims.arbiter.choose import arbiter_of_unpublished
 from claims.board.task import State
+from claims.errors import Undecided
 from claims.git_tree import board_at
 from claims.ledger import Entry, Key, Ledger, carrying, keys_of
-from claims.names import LockKey, RefName, TaskId, claim_ref
+from claims.names import LOG, LockKey, RefName, TaskId, claim_ref, task_and_stamp_of_log_ref
+from claims.operations.attempt import TRIES, busy, jitter, rejected
 from claims.operations.replacing import log_edits
 from claims.operations.result import claim_json
 from claims.record import Claim, Closed, close
@@ -54,10 +57,12 @@ def reap(session: Session, arbiter: Arbiter, reason: str | None, *, dry_run: boo
 
 def _with_logs(arbiter: Arbiter) -> Reading:
     """Read twice: which tasks have refs, then those refs again with the tasks' logs, which tell what has ended."""
-    first = arbiter.read().ledger
-    named = [entry.claim.task for entry in (*first.keys.values(), *first.local.values()) if entry.claim is not None]
-    tasks = sorted({*first.claims, *named})
-    reading = arbiter.read(tasks) if tasks else arbiter.read()
+    first = arbiter.read()
+    entries = (*first.ledger.keys.values(), *first.ledger.local.values())
+    tasks = sorted({*first.ledger.claims, *(entry.claim.task for entry in entries if entry.claim is not None)})
+    if not tasks:
+        return first
+    reading = arbiter.read(tasks)
     # Debris is judged by claim refs that were read after the lock refs.
     return arbiter.read_claims_again(reading) if reading.ledger.keys else reading
 
@@ -65,10 +70,31 @@ def _with_logs(arbiter: Arbiter) -> Reading:
 def _clear(arbiter: Arbiter, items: Iterable[_Item], result: Reaped, dry_run: bool) -> None:
     for item in items:
         told = {name: value for name, value in item.facts.items() if name != "identity"}
-        if dry_run or arbiter.apply(item.build()).verdict is Verdict.APPLIED:
+        if dry_run or _made(arbiter, item.build()):
             (result.reaped if item.kind == "expired" else result.deleted).append({"kind": item.kind, **told})
         else:
             result.skipped.append({"kind": item.kind, **told})
+
+
+def _made(arbiter: Arbiter, transaction: Transaction, pause: Callable[[float], None] = time.sleep) -> bool:
+    """Make it; False where it moved meanwhile. Raises `remote-rejected`, `remote-unreachable` or `busy` else."""
+    logs = {task_and_stamp_of_log_ref(edit.ref)[0] for edit in transaction.edits if edit.ref.startswith(LOG)}
+    for tried in range(1, TRIES + 1):
+        outcome = arbiter.apply(transaction)
+        if outcome.verdict is Verdict.APPLIED:
+            return True
+        if outcome.verdict is Verdict.REJECTED:
+            raise rejected(arbiter.remote, outcome)
+        now = arbiter.read(sorted(logs)).ledger.ids()
+        if all(now.get(edit.ref) == edit.new for edit in transaction.edits):
+            return True
+        if any(now.get(edit.ref) != edit.old for edit in transaction.edits):
+            return False
+        pause(jitter(tried))
+    if outcome.verdict is Verdict.UNKNOWN:
+        message = f"{outcome.words}: whether it was done is not known, and it may still be"
+        raise Undecided("remote-unreachable", message, "swarm reap   # again: it is safe to")
+    raise busy(arbiter.remote, outcome)
 
 
 def _items(session: Session, arbiter: Arbiter, reading: Reading, reason: str | None) -> list[_Item]:

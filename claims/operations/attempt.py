@@ -17,7 +17,7 @@ from claims.arbiter import Arbiter, Outcome, Reading, Verdict
 from claims.clock import format_instant
 from claims.errors import Conflict, SwarmError, Undecided
 from claims.ledger import Ledger, keys_of
-from claims.names import ObjectId, TaskId, claim_ref
+from claims.names import ObjectId, TaskId
 from claims.record import Claim
 from claims.transaction import Transaction
 from claims.values import dataclass

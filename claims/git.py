@@ -39,8 +39,9 @@ _ALWAYS = (
 #: git syncs neither loose objects nor refs unless told to; without it a power cut can leave an empty ref.
 DURABLE = ("-c", "core.fsync=loose-object,reference")
 
-#: How a process ends that a signal ended: what it did until then is not known.
-SIGNALLED = range(-64, 0)
+#: How a process ends that a signal ended: what it did until then is not known. Over 129 where a shell script is its
+#: parent and stands in for it; 129 itself is git's "usage".
+SIGNALLED = (*range(-64, 0), *range(130, 193))
 #: However a process ends, for callers that judge it by themselves.
 ANY_END = range(-64, 256)
 

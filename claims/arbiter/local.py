@@ -96,5 +96,5 @@ def _instruction(edit: Edit, zero: ObjectId) -> bytes:
 
 def _outcome(done: Completed) -> Outcome:
     if done.code in SIGNALLED:
-        return Outcome(Verdict.UNKNOWN, f"git update-ref was ended by signal {-done.code}")
+        return Outcome(Verdict.UNKNOWN, f"git update-ref was ended by a signal ({done.code})")
     return Outcome(Verdict.APPLIED if done.code == 0 else Verdict.REFUSED, done.words)

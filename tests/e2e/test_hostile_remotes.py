@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.scene import CLAIM, FILES, LOCK, T1, T2, Scene, lock_ref, stage
+from tests.e2e.scene import CLAIM, FILES, LOCK, T1, T2, Scene, alone, lock_ref, stage
 from tests.support import remotes
 from tests.support.git_wrapper import GitWrapper
 from tests.support.http_origin import HttpOrigin
 from tests.support.repo import clone
+from tests.support.swarm import start
 
 CLAIMED = [CLAIM + T1, lock_ref(LOCK)]
 
@@ -203,3 +204,56 @@ def test_a_hook_that_speaks_of_itself_cannot_move_the_terminal(tmp_path: Path) -
     remotes.refuse_namespace(scene.arbiter, words="\x1b[2J no\x07 ")
     error = scene.refused(f"claim {T1}")
     assert error["message"].isprintable()
+
+
+def expired(scene: Scene, *tasks: str) -> None:
+    for task in tasks:
+        scene.forge(task, minutes=-1)
+
+
+def test_reap_tells_what_stands_in_its_way(server: HttpOrigin, scene: Scene) -> None:
+    """A remote that takes no pushes is not a claim that moved meanwhile."""
+    expired(scene, T1, T2)
+    before = scene.arbiter.refs()
+    remotes.hide_namespace(scene.arbiter)
+    error = scene.refused("reap")
+    assert (error["code"], scene.arbiter.refs()) == ("remote-rejected", before)
+    scene.arbiter.git("config", "--unset", "receive.hideRefs")
+    assert [entry["task"] for entry in scene.claims("reap")["reaped"]] == [T1, T2]
+
+
+def test_reap_reads_back_what_was_not_answered(server: HttpOrigin, scene: Scene) -> None:
+    expired(scene, T1, T2)
+    server.refuse_next_push_reply()
+    server.drop_before_apply()
+    told = scene.claims("reap")
+    assert ([entry["task"] for entry in told["reaped"]], told["skipped"]) == ([T1, T2], [])
+    assert [it["closed"]["outcome"] for it in logged(scene)] == ["expired"]
+    assert [ref for ref in scene.arbiter.refs() if "claim-log" not in ref] == []
+
+
+def test_reap_behind_a_lock_file_names_it(tmp_path: Path) -> None:
+    scene = alone(tmp_path)
+    expired(scene, T1)
+    wrapper = GitWrapper(tmp_path / "wrapper")
+    words = "fatal: cannot lock ref: Unable to create '/x/packed-refs.lock': File exists.\n"
+    wrapper.fail(128, words, "update-ref", nth=0)
+    error = scene.refused("reap", env=wrapper.env)
+    assert (error["code"], error["details"]) == ("busy", {"file": "/x/packed-refs.lock"})
+    assert len(scene.claims("reap")["reaped"]) == 1
+
+
+def test_reap_skips_what_moved_meanwhile(tmp_path: Path) -> None:
+    scene = stage(tmp_path)
+    scene.run(f"claim {T1}", ok=True)
+    scene.run("renew --minutes 0", ok=True)
+    expired(scene, T2)
+    wrapper = GitWrapper(tmp_path / "wrapper")
+    pause = wrapper.pause("before", "push")
+    with start(scene.here, "reap", "--json", env={**scene.env, **wrapper.env}) as running:
+        pause.wait()
+        scene.run("renew", ok=True)
+        pause.resume()
+        told = running.wait().json
+    assert [[entry["task"] for entry in told[name]] for name in ("reaped", "skipped")] == [[T2], [T1]]
+    scene.run("check", ok=True)

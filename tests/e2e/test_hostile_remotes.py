@@ -215,10 +215,10 @@ def test_reap_tells_what_stands_in_its_way(server: HttpOrigin, scene: Scene) -> 
     """A remote that takes no pushes is not a claim that moved meanwhile."""
     expired(scene, T1, T2)
     before = scene.arbiter.refs()
-    remotes.hide_namespace(scene.arbiter)
+    remotes.refuse_namespace(scene.arbiter)
     error = scene.refused("reap")
     assert (error["code"], scene.arbiter.refs()) == ("remote-rejected", before)
-    scene.arbiter.git("config", "--unset", "receive.hideRefs")
+    (scene.arbiter.path / "hooks" / "pre-receive").unlink()
     assert [entry["task"] for entry in scene.claims("reap")["reaped"]] == [T1, T2]
 
 

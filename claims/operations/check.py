@@ -10,7 +10,7 @@ from claims.git_tree import board_at
 from claims.ledger import Entry, Ledger, keys_of
 from claims.names import TaskId, claim_ref
 from claims.operations import overlap
-from claims.operations.holding import hashes_here, not_own
+from claims.operations.holding import hashes_here, not_own, not_published
 from claims.operations.result import ClaimResult, remaining, state_of
 from claims.operations.support import objections
 from claims.record import Claim
@@ -37,6 +37,8 @@ def check(session: Session, arbiter: Arbiter, task: TaskId) -> ClaimResult:
             f"swarm show {task}",
             {"task": task, "agent": claim.agent, "branch": claim.branch},
         )
+    if arbiter.remote is not None and not entry.published:
+        raise not_published(claim, arbiter.remote)
     board = board_at(session, reading.base)
     reasons = [*_expired(claim, ledger), *_torn(entry, ledger), *objections(board, claim)]
     if reasons:

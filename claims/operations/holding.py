@@ -64,6 +64,12 @@ def not_own(session: Session, ledger: Ledger, task: TaskId, remote: str | None) 
     )
 
 
+def not_published(claim: Claim, remote: str) -> SwarmError:
+    """`claim-not-found`: a claim that was made without the remote that arbitrates now, and how to publish it."""
+    message = f"{remote} does not know the claim on {claim.task}: {claim.agent} made it without a remote"
+    return Refused("claim-not-found", message, f"swarm claim {claim.task} --agent {claim.agent}", _facts(claim))
+
+
 def end_of_own(ledger: Ledger, task: TaskId, hashes: set[str]) -> Claim | None:
     """The latest closed record of a claim on `task` that one of the tokens made."""
     closed = [entry.claim for entry in ledger.logs.get(task, ()) if entry.claim and entry.claim.token_hash in hashes]

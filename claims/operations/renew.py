@@ -13,7 +13,7 @@ from claims.ledger import Entry, Ledger, carrying, keys_of
 from claims.names import ObjectId, TaskId, claim_ref
 from claims.operations import overlap
 from claims.operations.attempt import Done, Step, carry_out
-from claims.operations.holding import own_entry
+from claims.operations.holding import not_published, own_entry
 from claims.operations.replacing import blob_of, log_edits
 from claims.operations.result import ClaimResult, remaining, state_of
 from claims.operations.support import objections
@@ -44,11 +44,7 @@ def renew(session: Session, arbiter: Arbiter, task: TaskId, minutes: int | None,
         held = entry.claim
         assert held is not None
         if arbiter.remote is not None and not entry.published:
-            raise Refused(
-                "claim-not-found",
-                f"{arbiter.remote} does not know your claim on {task}: it was made without a remote",
-                f"swarm claim {task} --agent {held.agent}",
-            )
+            raise not_published(held, arbiter.remote)
         board = board_at(session, reading.base)
         reasons = objections(board, held)
         if reasons:

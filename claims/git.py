@@ -118,13 +118,13 @@ class Git:
             out, err = process.communicate(stdin, timeout=deadline)
         except subprocess.TimeoutExpired:
             _kill_group(process)
-            raise ProcessTimedOut("timed-out", f"git {args[0]} was ended after {deadline:g} s") from None
+            raise ProcessTimedOut("timed-out", f"git {_verb(args)} was ended after {deadline:g} s") from None
         except BaseException:
             _kill_group(process)
             raise
         completed = Completed(process.returncode, out, err.decode("utf-8", "replace"))
         if completed.code not in ok:
-            raise self.failure(args[0], completed.words)
+            raise self.failure(_verb(args), completed.words)
         return completed
 
     def failure(self, what: str, words: str) -> SwarmError:
@@ -409,6 +409,14 @@ def read_config(git: Git) -> dict[str, str]:
     raw = git.run("config", "-z", "--get-regexp", wanted, ok=(0, 1)).out
     items = raw.decode("utf-8", "surrogateescape").split("\0")[:-1]
     return {key: value for key, _, value in (item.partition("\n") for item in items)}
+
+
+def _verb(args: Sequence[str]) -> str:
+    """The command among the arguments, which settings (`-c key=value`) may precede."""
+    at = 0
+    while args[at] == "-c":
+        at += 2
+    return args[at]
 
 
 def _scrubbed(environ: Mapping[str, str]) -> dict[str, str]:

@@ -22,7 +22,7 @@ from claims.git import printable
 from claims.names import LockKey, TaskId, parse_lock_key
 from claims.notice import Notice
 from claims.operations.task_ids import the_one, whole_id
-from claims.operations.writing import Replacement, write
+from claims.operations.writing import Replacement, alone_in, write
 
 T = TypeVar("T")
 
@@ -62,6 +62,11 @@ def add(top: Path, wanted: Wanted, today: date, draw: Callable[[], str]) -> Adde
     if wanted.backlog and wanted.milestone is not None:
         message = "--backlog and --milestone: a milestone releases a task, and the backlog is not released"
         raise Usage("usage", message, "leave one of them out")
+    with alone_in(top):
+        return _add(top, wanted, today, draw)
+
+
+def _add(top: Path, wanted: Wanted, today: date, draw: Callable[[], str]) -> Added:
     tree = WorkTree(os.fspath(top))
     board = Board(None, tree)
     task = _free_id(board, today, draw)
@@ -153,6 +158,7 @@ def _listing(tree: WorkTree, milestone: str | None, task: TaskId) -> Replacement
     old = tree.read([MANIFEST_PATH])[0]
     if old is None:
         raise Usage("usage", f"--milestone {printable(milestone)}: there is no {MANIFEST_PATH}", "swarm init")
+    parse_manifest(old)
     return Replacement(old, add_task_to_milestone(old, milestone, task, MANIFEST_PATH))
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from claims.board.board import Board
-from claims.board.config import CONFIG_PATH, parse_config
-from claims.board.plan import MANIFEST_PATH, PLAN_PATH, parse_manifest, parse_plan
-from claims.board.task import State, Task, compose_task, parse_task, task_path
+from claims.board.config import CONFIG_PATH
+from claims.board.plan import MANIFEST_PATH, PLAN_PATH
+from claims.board.task import State, compose_task, task_path
 from claims.board.worktree import WorkTree
 from claims.names import TaskId
-from claims.operations.writing import write
+from claims.operations.writing import alone_in, write
 
 #: The milestone that a new manifest has.
 MILESTONE = "m1"
@@ -117,14 +117,15 @@ def init(top: Path, today: date, draw: Callable[[], str]) -> Initialised:
 
     Raises Undecided where the plan or the manifest is there without the other and does not read.
     """
-    board = Board(None, WorkTree(os.fspath(top)))
-    files = {path: text.encode() for path, text in _texts(board).items()}
-    if not any(board.ids_in(state) for state in State):
-        files |= _example(TaskId(f"T-{today:%Y%m%d}-{draw()}"))
-    kept = tuple(path for path in files if os.path.lexists(top / path))
-    new = {path: data for path, data in files.items() if path not in kept}
-    write(top, new)
-    return Initialised(tuple(new), kept, _next_steps(bool(new)))
+    with alone_in(top):
+        board = Board(None, WorkTree(os.fspath(top)))
+        files = {path: text.encode() for path, text in _texts(board).items()}
+        if not any(board.ids_in(state) for state in State):
+            files |= _example(TaskId(f"T-{today:%Y%m%d}-{draw()}"))
+        kept = tuple(path for path in files if os.path.lexists(top / path))
+        new = {path: data for path, data in files.items() if path not in kept}
+        write(top, new)
+        return Initialised(tuple(new), kept, _next_steps(bool(new)))
 
 
 def _texts(board: Board) -> dict[str, str]:
@@ -135,9 +136,6 @@ def _texts(board: Board) -> dict[str, str]:
         PLAN_PATH: _PLAN.format(revision=revision),
         MANIFEST_PATH: _MANIFEST.format(revision=revision, milestone=MILESTONE),
     }
-    parse_config(texts[CONFIG_PATH].encode())
-    parse_plan(texts[PLAN_PATH].encode())
-    parse_manifest(texts[MANIFEST_PATH].encode())
     return {**texts, **{f"{folder}/.gitkeep": "" for folder in _KEPT_FOLDERS}}
 
 
@@ -149,7 +147,6 @@ def _revision(board: Board) -> int:
 
 
 def _example(task: TaskId) -> dict[str, bytes]:
-    path = task_path(task, State.BACKLOG)
     data = compose_task(
         id=task,
         title="An example of a task",
@@ -158,8 +155,7 @@ def _example(task: TaskId) -> dict[str, bytes]:
         acceptance=["docs/example.md says what the example is for"],
         body=_EXAMPLE,
     )
-    example: Task = parse_task(data, path)
-    return {example.path: data}
+    return {task_path(task, State.BACKLOG): data}
 
 
 def _next_steps(wrote: bool) -> tuple[str, ...]:

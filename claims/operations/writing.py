@@ -6,9 +6,11 @@ What is new never takes the place of a file that is there; what replaces a file 
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,6 +26,23 @@ class Replacement:
 
     old: bytes
     new: bytes
+
+
+@contextmanager
+def alone_in(top: Path) -> Iterator[None]:
+    """Keep others who ask for the same from the working tree `top` meanwhile. It ends with the process, if need be."""
+    try:
+        descriptor = os.open(top, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as refused:
+        raise _refused(str(top), refused) from None
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except OSError:
+            pass  # a file system without locks: what was read is compared before it is replaced, all the same
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def write(top: Path, new: Mapping[str, bytes], replaced: Mapping[str, Replacement] | None = None) -> None:
@@ -125,4 +144,4 @@ def _take_place(temporary: Path, final: Path, path: str, old: bytes) -> None:
 
 
 def _refused(path: str, refused: OSError) -> Undecided:
-    return Undecided("unexpected", f"{path}: {refused.strerror or refused}")
+    return Undecided("unexpected", f"{printable(path)}: {refused.strerror or refused}")

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypedDict
 
+from tests.support import script
+
 When: TypeAlias = Literal["before", "after"]
 
 _SCRIPT = """\
-#!{python} -IS
-import sys
+{head}import sys
 sys.path.insert(0, {here!r})
 import wrapped_git
 wrapped_git.main({git!r}, {folder!r}, {rules!r})
@@ -141,7 +141,7 @@ class GitWrapper:
         fresh = self._folder / "git.new"
         fresh.write_text(
             _SCRIPT.format(
-                python=sys.executable,
+                head=script.head("-IS"),
                 here=str(Path(__file__).parent),
                 git=self._git,
                 folder=str(self._folder),

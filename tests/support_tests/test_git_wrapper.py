@@ -3,20 +3,18 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support import torn
+from tests.support import script, torn
 from tests.support.git_wrapper import GitWrapper
 from tests.support.repo import Repo, init
 from tests.support.swarm import Result, start
 from tests.support.wrapped_git import parse_transaction
 
 #: Runs git for each line of its arguments, with stdin for the last; exits as the first that fails, saying how many ran.
-CALLER = f"""#!{sys.executable}
-import subprocess, sys
+CALLER = f"""{script.head()}import subprocess, sys
 data = sys.stdin.buffer.read()
 for number, line in enumerate(sys.argv[1:], 1):
     last = number == len(sys.argv) - 1

@@ -1,18 +1,17 @@
 from __future__ import annotations
 
 import signal
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from tests.support import script
 from tests.support.repo import init
 from tests.support.swarm import Command, Running, race, start, swarm
 
 STUB = """\
-#!{python}
-import json, os, pathlib, subprocess, sys, time
+{head}import json, os, pathlib, subprocess, sys, time
 here = pathlib.Path.cwd()
 if "LATE" in os.environ:
     time.sleep(0.3)
@@ -45,7 +44,7 @@ if __name__ == "__main__":
 @pytest.fixture
 def stub(tmp_path: Path) -> Path:
     path = tmp_path / "stub"
-    path.write_text(STUB.format(python=sys.executable))
+    path.write_text(STUB.format(head=script.head()))
     path.chmod(0o755)
     (tmp_path / "swarm_stub.py").write_text(path.read_text())
     return path

@@ -46,7 +46,6 @@ class RemoteArbiter:
         self._tracking = RefName(f"refs/remotes/{remote}/{session.base}")
         #: The local live refs and the tracking base as they were before the first fetch.
         self._before: dict[RefName, ObjectId] | None = None
-        self._before_entries: dict[RefName, Entry] = {}
         #: The same as the remote has them, kept up with what was applied. None until it was read.
         self._latest: dict[RefName, ObjectId] | None = None
         self._own: set[RefName] = set()

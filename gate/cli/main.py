@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Sequence
 
@@ -11,13 +12,37 @@ from claims.cli.main import run
 from claims.errors import EXIT_USAGE
 from gate import __version__
 
+#: Every command and its module, in the order in which the help lists them. A module is loaded when it is used.
+COMMANDS = {
+    "pr": "gate.cli.pr",
+    "rules": "gate.cli.rules",
+}
+
 HELP = """The gate holds pull requests to the claims behind them.
 
-This version has no commands of its own yet: claims are what it ships, see `swarm --help`.
+\b
+  swarm-gate pr --base origin/main --head HEAD    the verdict that CI will give
+  swarm-gate rules claim-current                  what a rule forbids, why, and how to mend it
 """
 
 
-@click.group(help=HELP, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+class Commands(click.Group):
+    """The group that loads a command's module when it is needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        module = COMMANDS.get(cmd_name)
+        if module is None:
+            return None
+        command: click.Command = importlib.import_module(module).command
+        return command
+
+
+@click.group(
+    cls=Commands, help=HELP, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, message="swarm-gate %(version)s")
 @click.pass_context
 def swarm_gate(context: click.Context) -> None:

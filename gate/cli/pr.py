@@ -1,0 +1,122 @@
+"""`swarm-gate pr`: judge one pull request."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from datetime import datetime
+
+import click
+
+from claims import clock
+from claims.arbiter import Arbiter
+from claims.arbiter.choose import arbiter_of_unpublished, choose_arbiter
+from claims.cli import options, render
+from claims.errors import EXIT_OK, EXIT_REFUSED, Undecided, Usage
+from claims.names import Branch, parse_branch
+from claims.session import Session, open_session
+from gate.evidence import Facts
+from gate.local import Request, branch_named_by, judge_locally
+from gate.report import text
+from gate.verdict import Outcome, Verdict
+
+
+def _instant(context: click.Context, parameter: click.Parameter, value: str | None) -> datetime | None:
+    try:
+        return None if value is None else clock.parse_instant(value)
+    except ValueError:
+        raise click.BadParameter("write it as 2026-08-14T09:30:00.000Z") from None
+
+
+@click.command("pr")
+@click.option("--base", "base_revision", metavar="REV", required=True, help="The base branch as it is now.")
+@click.option("--head", metavar="REV", required=True, help="What would be merged.")
+@click.option("--head-branch", metavar="NAME", help="The head branch (else the one that --head names).")
+@click.option("--head-repo", metavar="OWNER/NAME", help="The head's repository, where it is a fork.")
+@click.option("--head-repo-id", type=click.IntRange(1), metavar="N", help="Its numeric GitHub id.")
+@click.option("--base-repo", metavar="OWNER/NAME", help="The base repository.")
+@click.option("--author", metavar="LOGIN", help="The pull request's author.")
+@click.option("--author-id", type=click.IntRange(1), metavar="N", help="The author's numeric GitHub id.")
+@click.option("--merge", metavar="REV", help="GitHub's test merge, to compare with.")
+@click.option(
+    "--claims", type=click.Choice(["remote", "local"]), help="Where claims are read (else the remote, if any)."
+)
+@click.option("--now", callback=_instant, metavar="RFC3339", help="Judge as of another time.")
+@options.for_gate
+@click.pass_context
+def command(
+    context: click.Context,
+    base_revision: str,
+    head: str,
+    head_branch: str | None,
+    head_repo: str | None,
+    head_repo_id: int | None,
+    base_repo: str | None,
+    author: str | None,
+    author_id: int | None,
+    merge: str | None,
+    claims: str | None,
+    now: datetime | None,
+) -> None:
+    """Judge what a pull request would land.
+
+    Exit 0 where it passes, 1 where it fails, 3 where it could not be decided, 2 where something moved meanwhile.
+
+    \b
+      swarm-gate pr --base origin/main --head HEAD
+      swarm-gate pr --base main --head topic --author octocat --json
+    """
+    chosen = replace(options.chosen(context), base=_base_branch(base_revision))
+    session = open_session(chosen, os.environ, now=(lambda: now) if now is not None else clock.now)
+    try:
+        facts = Facts(
+            base_branch=session.base,
+            now=session.clock(),
+            head_branch=_head_branch(session, head, head_branch),
+            head_repository=head_repo,
+            head_repository_id=head_repo_id,
+            fork=head_repo is not None and head_repo.casefold() != (base_repo or "").casefold(),
+            author=author,
+            author_id=author_id,
+        )
+        arbiter = _arbiter(session, claims)
+        try:
+            verdict = judge_locally(session, arbiter, Request(base_revision, head, merge), facts, os.environ)
+        finally:
+            arbiter.finish()
+    finally:
+        session.objects.close()
+    _report(context, verdict)
+
+
+def _base_branch(revision: str) -> str | None:
+    """The branch that a base revision stands for: `origin/main` and `main` stand for `main`."""
+    name = revision.removeprefix("refs/remotes/").removeprefix("refs/heads/")
+    return name.partition("/")[2] or name if revision.startswith(("refs/remotes/", "origin/")) else name
+
+
+def _head_branch(session: Session, head: str, named: str | None) -> Branch | None:
+    if named is None:
+        return branch_named_by(session, head)
+    try:
+        return parse_branch(named)
+    except ValueError as error:
+        raise Usage("usage", f"--head-branch: {error}") from None
+
+
+def _arbiter(session: Session, claims: str | None) -> Arbiter:
+    if claims == "local":
+        return arbiter_of_unpublished(session)
+    if claims == "remote" and session.remote is None:
+        raise Usage("usage", "--claims remote: there is no remote here", "--claims local")
+    return choose_arbiter(session)
+
+
+def _report(context: click.Context, verdict: Verdict) -> None:
+    """Pass and fail go to stdout; an error is an error object on stderr, and nothing is on stdout."""
+    if verdict.word == "error":
+        broken = [rule for rule, outcome in verdict.outcomes.items() if outcome is Outcome.ERROR]
+        words = "; ".join(finding.message for finding in verdict.findings if finding.rule in broken)
+        raise Undecided("unexpected", f"{', '.join(broken)}: {words}", "SWARM_DEBUG=1 shows the traceback")
+    render.result(context, verdict.to_json(), text.lines(verdict))
+    context.exit(EXIT_OK if verdict.word == "pass" else EXIT_REFUSED)

@@ -1,0 +1,105 @@
+"""Evidence: everything that the rules see, gathered once, immutable. Rules do no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from claims.board.config import Config
+from claims.board.plan import Manifest, Plan
+from claims.board.task import State, Task, task_path
+from claims.errors import SwarmError
+from claims.ledger import Entry as ClaimEntry
+from claims.names import Branch, ObjectId, TaskId
+from gate.landing import Landing
+from gate.tree import Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a pull request besides its commits. None: not known, which never counts in its favour.
+
+    `head_repository_id` and `author_id` are GitHub's numeric ids. `fork` tells that the head is in another repository
+    than base. `verified` tells whether GitHub has verified every head-only commit as the author's.
+    """
+
+    base_branch: Branch
+    now: datetime
+    head_branch: Branch | None = None
+    head_repository: str | None = None
+    head_repository_id: int | None = None
+    fork: bool = False
+    author: str | None = None
+    author_id: int | None = None
+    verified: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BaseBoard:
+    """The board as base has it. `faults` are the plan or manifest that do not read; they are then None."""
+
+    config: Config
+    plan: Plan | None
+    manifest: Manifest | None
+    faults: tuple[SwarmError, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The one task that a pull request is about: on base, and as it would land in `done/`.
+
+    `places` are the states in whose folders base has its file. `base` is the queued file as a value and `base_file` as
+    bytes, `fault` why it does not read. `landed_entry` and `landed_file` are what would be in `done/`; the bytes are
+    None where it is not there, is no file, or is too large (`landed_size`).
+    """
+
+    id: TaskId
+    places: tuple[State, ...]
+    base: Task | None
+    base_file: bytes | None
+    fault: SwarmError | None
+    landed_entry: Entry | None
+    landed_file: bytes | None
+    landed_size: int
+    dependencies: Mapping[TaskId, State | None]
+
+    @property
+    def queued_path(self) -> bytes:
+        return task_path(self.id, State.QUEUED).encode("ascii")
+
+    @property
+    def done_path(self) -> bytes:
+        return task_path(self.id, State.DONE).encode("ascii")
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """The claims on record for the subject: its claim ref, its log, and what was archived of it, oldest first."""
+
+    at: ClaimEntry | None
+    log: tuple[ClaimEntry, ...]
+    archived: tuple[ClaimEntry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One pull request, as the rules see it.
+
+    `in_base_history` answers for every commit that a claim names. `link_targets` has the target of every link that is
+    added or changed, and `links_passed` the paths they lead to through yet another link. `folders` has the names in
+    each folder of the landing tree that a new path is in or below, `proposals` the bytes of every new proposal (None:
+    too large). `odd_trees` says which trees are malformed, and how.
+    """
+
+    facts: Facts
+    landing: Landing
+    board: BaseBoard
+    subject: Subject | None
+    records: Records | None
+    in_base_history: Mapping[ObjectId, bool] = field(default_factory=dict)
+    link_targets: Mapping[bytes, bytes] = field(default_factory=dict)
+    links_passed: frozenset[bytes] = frozenset()
+    folders: Mapping[bytes, frozenset[bytes]] = field(default_factory=dict)
+    proposals: Mapping[bytes, bytes | None] = field(default_factory=dict)
+    odd_trees: tuple[tuple[bytes, str], ...] = ()

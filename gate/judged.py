@@ -1,0 +1,92 @@
+"""The paths to judge: what would land, what head proposes, and, unless only the sum counts, what commits touch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from claims.board.authority import Authority
+from claims.board.config import Account, Exemption, History
+from claims.names import ObjectId
+from gate.evidence import Evidence
+from gate.tree import Change
+
+TASKS = b".agents/tasks/"
+BACKLOG = b".agents/backlog/"
+PROPOSALS = b".agents/proposals/"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A path to judge. `commit` is the first that touches it where nothing of it lands."""
+
+    path: bytes
+    change: Change
+    commit: ObjectId | None = None
+
+    @property
+    def where(self) -> str:
+        """Words that say how the path comes into it, for a message."""
+        return "" if self.commit is None else f" (touched by commit {self.commit[:12]}, though nothing of it lands)"
+
+
+def judged_paths(evidence: Evidence) -> list[Judged]:
+    """Every path to judge, in the order of their bytes."""
+    landing = evidence.landing
+    found = {path: Judged(path, change) for path, change in landing.paths().items()}
+    if evidence.board.config.gate.history is History.COMMITS:
+        for judged in only_on_the_way(evidence):
+            found.setdefault(judged.path, judged)
+    return [found[path] for path in sorted(found)]
+
+
+def only_on_the_way(evidence: Evidence) -> Iterator[Judged]:
+    """The paths that only commits touch: changed and restored before the end."""
+    known = evidence.landing.paths()
+    seen: set[bytes] = set()
+    for commit in evidence.landing.commits:
+        for change in commit.changes:
+            if change.path not in known and change.path not in seen:
+                seen.add(change.path)
+                yield Judged(change.path, change, commit.commit)
+
+
+def is_task_file(path: bytes) -> bool:
+    """A file in a folder of tasks; the `.gitkeep` that keeps the folder is none."""
+    return path.startswith((TASKS, BACKLOG)) and not path.endswith(b"/.gitkeep")
+
+
+def is_new_proposal(judged: Judged) -> bool:
+    """A file that base lacks, directly in the folder of proposals."""
+    path, change = judged.path, judged.change
+    inside = path.startswith(PROPOSALS) and b"/" not in path[len(PROPOSALS) :]
+    return inside and change.before is None and change.after is not None
+
+
+def is_the_move(evidence: Evidence, path: bytes) -> bool:
+    """One of the two ends of the move of the task that the pull request is about."""
+    subject = evidence.subject
+    return subject is not None and path in (subject.queued_path, subject.done_path)
+
+
+def granting(evidence: Evidence) -> Authority | None:
+    """The authority under which paths are judged: the task's on base, or the author's exemption."""
+    if evidence.subject is not None and evidence.subject.base is not None:
+        return evidence.subject.base.authority
+    return None
+
+
+def exemption_of(evidence: Evidence) -> Exemption | None:
+    """The author's entry in `gate.exempt`."""
+    facts = evidence.facts
+    if facts.author is None:
+        return None
+    entries = evidence.board.config.gate.exempt
+    return next((entry for entry in entries if entry.account.is_author(facts.author, facts.author_id)), None)
+
+
+def is_operator(evidence: Evidence) -> bool:
+    """Whether the author is one of `gate.operators`; with none configured nobody is."""
+    facts = evidence.facts
+    operators: tuple[Account, ...] = evidence.board.config.gate.operators
+    return facts.author is not None and any(one.is_author(facts.author, facts.author_id) for one in operators)

@@ -1,0 +1,111 @@
+"""Judging from a clone: base and head are revisions of a repository on this machine, claims come from its arbiter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from claims.arbiter import Arbiter
+from claims.errors import Conflict, Undecided, Usage
+from claims.git import printable
+from claims.names import Branch, ObjectId, TaskId, claim_ref
+from claims.session import Session
+from gate.evidence import Facts, Records
+from gate.gather import gather
+from gate.judge import judge, judge_nothing
+from gate.landing import Commit, NoLanding
+from gate.repository import GateRepository, borrowing
+from gate.verdict import Verdict
+
+_HEADS = "refs/heads/"
+#: How often a base that moves while it is judged is judged anew.
+_TRIES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What `swarm-gate pr` was asked to judge. `merge` is a revision of GitHub's test merge."""
+
+    base: str
+    head: str
+    merge: str | None = None
+    facts: Facts | None = None
+
+
+def judge_locally(
+    session: Session, arbiter: Arbiter, request: Request, facts: Facts, environ: Mapping[str, str]
+) -> Verdict:
+    """Judge; where base moved meanwhile, again, at most three times.
+
+    Raises Conflict `moved` where head moved or base does not stand still, and Undecided where something is missing.
+    """
+    objects = session.repository.common_dir / "objects"
+    with borrowing(objects, session.repository.object_format, environ) as repository:
+        for _ in range(_TRIES):
+            base, head = resolve(session, request.base), resolve(session, request.head)
+            merge = _merge_ref(session, repository, request.merge)
+            verdict = _judge_once(session, arbiter, repository, facts, (base, head), merge)
+            if resolve(session, request.head) != head:
+                raise Conflict("moved", f"{printable(request.head)} moved while it was judged", "run the command again")
+            if resolve(session, request.base) == base:
+                return verdict
+    raise Conflict(
+        "moved", f"{printable(request.base)} moved {_TRIES} times while it was judged", "run the command again"
+    )
+
+
+def resolve(session: Session, revision: str) -> ObjectId:
+    """The commit that a revision names. Raises Usage for one that names none."""
+    if revision.startswith("-") or not revision.isprintable():
+        raise Usage("usage", f"{revision!r} is not a revision", "git rev-parse REV")
+    info = session.objects.info([f"{revision}^{{commit}}"])[0]
+    if info is None or info.type != "commit":
+        raise Usage("usage", f"{printable(revision)!r} names no commit here", "git fetch, or git rev-parse REV")
+    return info.id
+
+
+def branch_named_by(session: Session, revision: str) -> Branch | None:
+    """The branch that a revision names, for `--head-branch`: a branch's own name, or HEAD where it is on one."""
+    if revision == "HEAD":
+        head = session.repository.head
+        return Branch(head.removeprefix(_HEADS)) if head is not None and head.startswith(_HEADS) else None
+    name = revision.removeprefix(_HEADS)
+    info = session.objects.info([f"{_HEADS}{name}"])[0]
+    return Branch(name) if info is not None else None
+
+
+def read_records(arbiter: Arbiter, task: TaskId) -> Records:
+    """The claims on record for a task, as the arbiter has them now."""
+    ledger = arbiter.read([task]).ledger
+    at = ledger.claims.get(task)
+    unpublished = ledger.local.get(claim_ref(task))
+    return Records(at if at is not None else unpublished, ledger.logs.get(task, ()))
+
+
+def _judge_once(
+    session: Session,
+    arbiter: Arbiter,
+    repository: GateRepository,
+    facts: Facts,
+    commits: tuple[ObjectId, ObjectId],
+    merge: Commit | None,
+) -> Verdict:
+    base, head = commits
+    try:
+        evidence = gather(repository, facts, base, head, lambda task: read_records(arbiter, task), merge)
+    except NoLanding as reason:
+        return judge_nothing(facts, base, head, reason)
+    return judge(evidence)
+
+
+def _merge_ref(session: Session, repository: GateRepository, revision: str | None) -> Commit | None:
+    if revision is None:
+        return None
+    commit = resolve(session, revision)
+    raw = repository.objects.contents([commit], type="commit", limit=1 << 20)[0]
+    if raw is None:
+        raise Undecided("evidence-incomplete", f"the merge commit {commit} is not here")
+    parents = [
+        line[7:].decode("ascii") for line in raw.partition(b"\n\n")[0].split(b"\n") if line.startswith(b"parent ")
+    ]
+    return Commit(commit, repository.tree_of(commit), tuple(ObjectId(parent) for parent in parents))

@@ -1,0 +1,1 @@
+"""Reports: a verdict as text for people, as JSON for programs."""

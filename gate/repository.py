@@ -1,0 +1,179 @@
+"""The gate's own repository: bare, in a temporary folder, with nothing of the user's or of the head's in force.
+
+It borrows the objects of a repository on this machine. It has no work tree, no attributes, no hooks, no replace refs
+or grafts, no configuration but its own, and never asks a remote for objects behind anybody's back.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from claims.errors import SwarmError, Undecided
+from claims.git import Completed, Git, Objects, ProcessTimedOut
+from claims.names import ObjectId, parse_object_id
+from gate.landing import Commit
+from gate.tree import Change, Entry
+
+#: Seconds for one git process.
+DEADLINE = 120.0
+#: High enough for honest work; a hostile number of renames runs into the deadline.
+_RENAME_LIMIT = 20_000
+
+_CONFIG = (
+    *("-c", "core.attributesFile=" + os.devnull),
+    *("-c", "core.commitGraph=false"),
+    *("-c", "core.quotePath=false"),
+    *("-c", "diff.renames=false"),
+    *("-c", "log.showSignature=false"),
+)
+
+
+class GateRepository:
+    """Answers what `gate.landing` and `gate.gather` ask, from objects only."""
+
+    def __init__(self, git: Git) -> None:
+        self._git = git
+        self._trees: dict[ObjectId, ObjectId] = {}
+        self.objects: Objects = git.objects()
+
+    def merge_bases(self, base: ObjectId, head: ObjectId) -> list[ObjectId]:
+        done = self._run("merge-base", "--all", base, head, ok=(0, 1))
+        return [_id(line) for line in done.out.split()]
+
+    def is_in_history(self, ids: Sequence[ObjectId], of: ObjectId) -> dict[ObjectId, bool]:
+        """Whether each id is a commit in the history of `of`. One that is not here is not in it."""
+        infos = dict(zip(ids, self.objects.info(ids), strict=True))
+        found: dict[ObjectId, bool] = {}
+        for commit, info in infos.items():
+            there = info is not None and info.type == "commit"
+            found[commit] = there and self._run("merge-base", "--is-ancestor", commit, of, ok=(0, 1)).code == 0
+        return found
+
+    def tree_of(self, commit: ObjectId) -> ObjectId:
+        if commit not in self._trees:
+            info = self.objects.info([f"{commit}^{{tree}}"])[0]
+            if info is None or info.type != "tree":
+                raise Undecided("evidence-incomplete", f"commit {commit} has no tree here", "git fetch --unshallow")
+            self._trees[commit] = info.id
+        return self._trees[commit]
+
+    def merge(self, ours: ObjectId, theirs: ObjectId, *, directory_renames: bool) -> tuple[ObjectId, bool]:
+        setting = "true" if directory_renames else "false"
+        done = self._run(
+            *("-c", f"merge.directoryRenames={setting}", "-c", "merge.renames=true"),
+            *("-c", f"merge.renameLimit={_RENAME_LIMIT}"),
+            *("merge-tree", "--write-tree", "-z", "--no-messages", ours, theirs),
+            ok=(0, 1),
+        )
+        tree, _, _ = done.out.partition(b"\0")
+        return _id(tree), done.code == 0
+
+    def commits_between(self, base: ObjectId, head: ObjectId) -> list[Commit]:
+        out = self._run("rev-list", "--topo-order", "--no-commit-header", "--format=%H %T %P", head, f"^{base}").out
+        return [self._commit(line) for line in out.decode("ascii").splitlines()]
+
+    def changes(self, pairs: Sequence[tuple[ObjectId, ObjectId]]) -> list[tuple[Change, ...]]:
+        different = [pair for pair in dict.fromkeys(pairs) if pair[0] != pair[1]]
+        found: dict[tuple[ObjectId, ObjectId], tuple[Change, ...]] = {}
+        if different:
+            stdin = "".join(f"{before} {after}\n" for before, after in different).encode("ascii")
+            done = self._run(
+                *("diff-tree", "--stdin", "-r", "-z", "--raw", "--no-renames", "--no-abbrev"),
+                "--ignore-submodules=none",
+                stdin=stdin,
+            )
+            found = parse_diff(done.out)
+            if len(found) != len(different):
+                raise Undecided("evidence-incomplete", "git diff-tree did not answer for every pair of trees")
+        return [found.get(pair, ()) for pair in pairs]
+
+    def _commit(self, line: str) -> Commit:
+        commit, tree, *parents = (parse_object_id(word) for word in line.split())
+        self._trees[commit] = tree
+        return Commit(commit, tree, tuple(parents))
+
+    def _run(self, *args: str, stdin: bytes = b"", ok: Sequence[int] = (0,)) -> Completed:
+        try:
+            return self._git.run(*_CONFIG, *args, stdin=stdin, ok=ok, deadline=DEADLINE)
+        except ProcessTimedOut:
+            raise
+        except SwarmError as error:
+            if error.code in ("git-missing", "git-too-old"):
+                raise
+            raise Undecided("evidence-incomplete", error.message, "git fetch --unshallow, and try again") from None
+
+
+@contextmanager
+def borrowing(objects: Path, object_format: str, environ: Mapping[str, str]) -> Iterator[GateRepository]:
+    """A gate repository over the objects of another one, gone at the end."""
+    with tempfile.TemporaryDirectory(prefix="swarm-gate-") as folder:
+        sealed = {
+            **{name: value for name, value in environ.items() if not name.startswith(("GIT_", "XDG_"))},
+            "HOME": folder,
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "SWARM_GIT_CONFIG_SEALED": "1",
+        }
+        git = Git(Path(folder), sealed)
+        git.environ.update({"GIT_ATTR_NOSYSTEM": "1", "GIT_ALLOW_PROTOCOL": "none"})
+        git.run("init", "--quiet", "--bare", "--template=", f"--object-format={object_format}", "repository")
+        place = Path(folder, "repository")
+        alternates = place / "objects" / "info" / "alternates"
+        alternates.parent.mkdir(parents=True, exist_ok=True)
+        alternates.write_text(_quoted(objects), encoding="utf-8", errors="surrogateescape")
+        inner = Git(place, sealed)
+        inner.environ.update(git.environ)
+        repository = GateRepository(inner)
+        try:
+            yield repository
+        finally:
+            repository.objects.close()
+
+
+def parse_diff(out: bytes) -> dict[tuple[ObjectId, ObjectId], tuple[Change, ...]]:
+    """Read `diff-tree --stdin -r -z --raw`: a line with both trees, then for each path a head and the path.
+
+    Raises Undecided `evidence-incomplete` for anything else.
+    """
+    found: dict[tuple[ObjectId, ObjectId], list[Change]] = {}
+    at, current = 0, None
+    while at < len(out):
+        if out[at : at + 1] != b":":
+            end = out.find(b"\n", at)
+            words = out[at:end].split(b" ")
+            if end < 0 or len(words) != 2:
+                raise Undecided("evidence-incomplete", "git diff-tree answered something that is no header")
+            current = found.setdefault((_id(words[0]), _id(words[1])), [])
+            at = end + 1
+            continue
+        end = out.find(b"\0", at)
+        stop = out.find(b"\0", end + 1)
+        fields = out[at + 1 : end].split(b" ")
+        if end < 0 or stop < 0 or len(fields) != 5 or current is None:
+            raise Undecided("evidence-incomplete", "git diff-tree answered something that is no change")
+        old_mode, new_mode, old, new, _ = fields
+        current.append(Change(out[end + 1 : stop], _entry(old_mode, old), _entry(new_mode, new)))
+        at = stop + 1
+    return {pair: tuple(changes) for pair, changes in found.items()}
+
+
+def _entry(mode: bytes, object_id: bytes) -> Entry | None:
+    number = int(mode, 8)
+    return Entry(number, _id(object_id)) if number else None
+
+
+def _id(raw: bytes) -> ObjectId:
+    try:
+        return parse_object_id(raw.decode("ascii", "replace"))
+    except ValueError as error:
+        raise Undecided("evidence-incomplete", f"git answered something that is no object id: {error}") from None
+
+
+def _quoted(path: Path) -> str:
+    """A line of `info/alternates`; git reads a quoted one as a C string."""
+    text = str(path).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{text}"\n'

@@ -1,0 +1,85 @@
+"""A path that base lacks can be checked out everywhere and reads as what it is.
+
+Why: names that differ in case or in Unicode form only, names that Windows or git reserve, and characters that nobody
+sees let one file pass for another, or keep others from checking the repository out.
+
+Fix: rename the file.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from gate.evidence import Evidence
+from gate.judged import judged_paths
+from gate.tree import folders_of, shown
+from gate.verdict import Finding, Ruling
+
+RULE = "paths-safe"
+
+_WINDOWS_NAMES = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?", re.IGNORECASE)
+_WINDOWS_CHARACTERS = frozenset('<>:"|?*')
+_GIT_NAMES = re.compile(r"(\.git|git~[0-9]+)[ .]*(:.*)?", re.IGNORECASE)
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+#: Bytes of a path's component beyond which file systems refuse it.
+_LONGEST = 255
+
+
+def judge(evidence: Evidence) -> Ruling:
+    findings = [
+        Finding(RULE, f"the tree {shown(folder) or '(root)'} is malformed: {fault}", shown(folder))
+        for folder, fault in evidence.odd_trees
+    ]
+    for judged in judged_paths(evidence):
+        if judged.change.before is not None or judged.change.after is None:
+            continue
+        message = objection(judged.path) or _collision(evidence, judged.path)
+        if message is not None:
+            findings.append(Finding(RULE, message + judged.where, shown(judged.path), fix="git mv PATH NEW-NAME"))
+    return Ruling(tuple(findings))
+
+
+def objection(path: bytes) -> str | None:
+    """What is wrong with a path by itself, or None."""
+    try:
+        text = path.decode("utf-8")
+    except UnicodeDecodeError:
+        return "the path is not UTF-8"
+    if unicodedata.normalize("NFC", text) != text:
+        return "the path is not in Unicode's composed form (NFC)"
+    unseen = next((char for char in text if unicodedata.category(char) in _UNSEEN), None)
+    if unseen is not None:
+        return f"the path has the character U+{ord(unseen):04X}, which is not seen"
+    if "\\" in text:
+        return "the path has a backslash"
+    return next((wrong for part in text.split("/") if (wrong := _objection_to_name(part)) is not None), None)
+
+
+def _objection_to_name(name: str) -> str | None:
+    if name in ("", ".", ".."):
+        return f"{name!r} is no name"
+    if len(name.encode("utf-8")) > _LONGEST:
+        return f"a name of more than {_LONGEST} bytes"
+    if _GIT_NAMES.fullmatch(name):
+        return f"git reserves the name {name!r}"
+    if _WINDOWS_NAMES.fullmatch(name) or name.endswith((" ", ".")) or _WINDOWS_CHARACTERS & set(name):
+        return f"Windows cannot hold the name {name!r}"
+    return None
+
+
+def _collision(evidence: Evidence, path: bytes) -> str | None:
+    """Another path of the landing tree that is the same to a file system that folds case, here or in a folder above."""
+    parts = path.split(b"/")
+    for folder, name in zip(folders_of(path), parts, strict=True):
+        for other in evidence.folders.get(folder, frozenset()):
+            if other != name and folded(other) == folded(name):
+                where = b"/".join(filter(None, [folder, other]))
+                return f"the path is {shown(where)} to a file system that folds case"
+    return None
+
+
+def folded(name: bytes) -> str:
+    """A name as file systems that fold case and Unicode forms compare it."""
+    text = name.decode("utf-8", "surrogateescape")
+    return unicodedata.normalize("NFD", unicodedata.normalize("NFD", text).casefold())

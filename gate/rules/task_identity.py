@@ -1,0 +1,28 @@
+"""What lands in done/ is an ordinary, non-executable file under the task's own name.
+
+Why: a link, a folder or a submodule of that name would put something else where readers expect the task.
+
+Fix: move the file with `git mv`, and do not change its mode.
+"""
+
+from __future__ import annotations
+
+from gate.evidence import Evidence
+from gate.tree import FILE, shown
+from gate.verdict import Finding, Ruling
+
+RULE = "task-identity"
+
+
+def judge(evidence: Evidence) -> Ruling:
+    subject = evidence.subject
+    if subject is None:
+        return Ruling((Finding(RULE, "no task would land in done/"),))
+    path, entry = shown(subject.done_path), subject.landed_entry
+    if entry is None:
+        message, fix = "the task's file would not be in done/", f"git mv {shown(subject.queued_path)} {path}"
+        return Ruling((Finding(RULE, message, path, fix=fix),))
+    if entry.mode != FILE:
+        message = f"the task's file would have mode {entry.mode:06o}, not {FILE:06o}"
+        return Ruling((Finding(RULE, message, path, fix=f"chmod 644 {path} && git add {path}"),))
+    return Ruling()

@@ -1,0 +1,52 @@
+"""Tree entries and changes between trees, as bytes. Paths are never decoded to be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from claims.names import ObjectId
+
+FILE = 0o100644
+EXECUTABLE = 0o100755
+LINK = 0o120000
+SUBMODULE = 0o160000
+FOLDER = 0o040000
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a path holds: a mode as git writes it, and an object id."""
+
+    mode: int
+    id: ObjectId
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A path and what it holds on both sides; None where it is absent. `before` and `after` differ."""
+
+    path: bytes
+    before: Entry | None
+    after: Entry | None
+
+
+def shown(path: bytes) -> str:
+    """A path for people and programs: UTF-8 as it is, other bytes and control characters as `\\xNN`."""
+    text = path.decode("utf-8", "backslashreplace")
+    return "".join(char if char.isprintable() else _escaped(char) for char in text)
+
+
+def by_path(changes: Iterable[Change]) -> Mapping[bytes, Change]:
+    """Changes by their path."""
+    return {change.path: change for change in changes}
+
+
+def folders_of(path: bytes) -> list[bytes]:
+    """Every folder above a path, the root (empty) first."""
+    parts = path.split(b"/")
+    return [b"/".join(parts[:number]) for number in range(len(parts))]
+
+
+def _escaped(char: str) -> str:
+    return "".join(f"\\x{byte:02x}" for byte in char.encode("utf-8", "surrogatepass"))

@@ -1,0 +1,177 @@
+"""`swarm-gate pr`: the honest branch passes, and each move of the incident fails for its own reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.board import board_files, moved, task_file, task_id, task_path
+from tests.support.repo import Repo, clone, origin
+from tests.support.swarm import swarm, swarm_gate
+
+TASK = task_id(1)
+BRANCH = "agent/one"
+DONE = f".agents/tasks/done/{TASK}.md"
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Repo:
+    """A clone on a branch of its own, at a base that queues one task for `src/`."""
+    files = board_files(tasks=[task_file(TASK, paths=["src/"])])
+    repo = clone(origin(tmp_path / "origin.git", files), tmp_path / "work")
+    repo.git("switch", "--quiet", "-c", BRANCH)
+    return repo
+
+
+def claimed(repo: Repo) -> None:
+    swarm(repo, "claim", TASK, "--agent", "one", ok=True)
+
+
+def finished(repo: Repo) -> None:
+    """The work inside the authority, and the move of the task."""
+    repo.commit({"src/work.py": "print('done')\n"}, "Work")
+    repo.commit(moved(task_file(TASK, paths=["src/"]), "done"), "Finish")
+
+
+def judged(repo: Repo, *args: str) -> tuple[int, dict[str, set[str]]]:
+    """The exit status and, by outcome, the rules that had it."""
+    result = swarm_gate(repo, "pr", "--base", "origin/main", "--head", "HEAD", "--json", *args)
+    assert not result.err, result
+    by_outcome: dict[str, set[str]] = {}
+    for rule, outcome in result.json["rules"].items():
+        by_outcome.setdefault(outcome, set()).add(rule)
+    assert result.json["verdict"] == ("pass" if result.code == 0 else "fail")
+    return result.code, by_outcome
+
+
+def test_the_honest_branch_passes(work: Repo) -> None:
+    claimed(work)
+    finished(work)
+    code, rules = judged(work)
+    assert (code, rules.get("fail"), rules.get("error")) == (0, None, None)
+
+
+def test_it_passes_after_the_release_and_changes_nothing(work: Repo) -> None:
+    claimed(work)
+    finished(work)
+    swarm(work, "release", "--done", ok=True)
+    before = work.snapshot()
+    assert judged(work)[0] == 0
+    assert work.snapshot() == before
+
+
+def moved_in(text: str) -> dict[str, str]:
+    """The edit that adds a task file where its status says."""
+    return {task_path(text): text}
+
+
+def authored_into_done(repo: Repo) -> None:
+    claimed(repo)
+    repo.commit(moved_in(task_file(task_id(2), status="done", paths=["src/"])), "Invent a task")
+    repo.commit({"src/work.py": "print('done')\n"}, "Work")
+
+
+def without_a_claim(repo: Repo) -> None:
+    finished(repo)
+
+
+def claimed_on_another_branch(repo: Repo) -> None:
+    claimed(repo)
+    repo.git("switch", "--quiet", "-c", "agent/two")
+    finished(repo)
+
+
+def with_a_widened_authority(repo: Repo) -> None:
+    claimed(repo)
+    finished(repo)
+    repo.commit({DONE: task_file(TASK, status="done", paths=["src/", "docs/"])}, "Widen")
+
+
+def with_a_path_outside(repo: Repo) -> None:
+    claimed(repo)
+    finished(repo)
+    repo.commit({"docs/x.md": "outside\n"}, "Outside")
+
+
+@pytest.mark.parametrize(
+    ("move", "reasons"),
+    [
+        (authored_into_done, {"one-task", "base-queued", "claim-recorded", "authority-unchanged", "paths-inside"}),
+        (without_a_claim, {"claim-recorded"}),
+        (claimed_on_another_branch, {"claim-recorded", "claim-current"}),
+        (with_a_widened_authority, {"authority-unchanged"}),
+        (with_a_path_outside, {"paths-inside"}),
+    ],
+)
+def test_each_move_of_the_incident_fails(work: Repo, move: Callable[[Repo], None], reasons: set[str]) -> None:
+    move(work)
+    code, rules = judged(work)
+    assert code == 1
+    assert reasons <= rules["fail"]
+    if len(reasons) == 1:
+        assert rules["fail"] == reasons
+
+
+def test_a_path_that_a_commit_touched_and_another_restored_is_judged(work: Repo) -> None:
+    claimed(work)
+    finished(work)
+    work.commit({"docs/x.md": "for a moment\n"}, "Touch")
+    work.commit({"docs/x.md": None}, "Restore")
+    code, rules = judged(work)
+    assert (code, rules["fail"]) == (1, {"paths-inside"})
+
+
+def test_nothing_lands(work: Repo) -> None:
+    result = swarm_gate(work, "pr", "--base", "origin/main", "--head", "HEAD", "--json")
+    assert (result.code, [one["rule"] for one in result.json["findings"]]) == (1, ["no-change"])
+
+
+def test_a_conflict_is_a_finding(work: Repo) -> None:
+    claimed(work)
+    finished(work)
+    work.git("branch", "base", "origin/main")
+    work.commit({"src/work.py": "print('base')\n"}, "Base goes on", branch="base")
+    result = swarm_gate(work, "pr", "--base", "base", "--head", "HEAD", "--json")
+    assert (result.code, [one["rule"] for one in result.json["findings"]]) == (1, ["landing-conflict"])
+
+
+def test_a_head_without_a_common_history(work: Repo) -> None:
+    work.git("switch", "--quiet", "--orphan", "alone")
+    work.commit({"src/work.py": "print('alone')\n"}, "Alone")
+    result = swarm_gate(work, "pr", "--base", "origin/main", "--head", "HEAD", "--json")
+    assert (result.code, [one["rule"] for one in result.json["findings"]]) == (1, ["no-common-history"])
+
+
+def test_work_that_was_begun_before_the_claim_does_not_bind(work: Repo) -> None:
+    work.commit({"src/early.py": "print('early')\n"}, "Begin")
+    claimed(work)
+    finished(work)
+    code, rules = judged(work)
+    assert (code, rules["fail"]) == (1, {"claim-binds"})
+
+
+def test_a_stolen_claim_overtakes(work: Repo, tmp_path: Path) -> None:
+    claimed(work)
+    finished(work)
+    swarm(work, "renew", "--minutes", "0", ok=True)
+    other = work.worktree("other", "agent/other", "origin/main")
+    swarm(other, "steal", TASK, "--agent", "other", ok=True)
+    code, rules = judged(work)
+    assert (code, rules["fail"]) == (1, {"claim-current"})
+
+
+@pytest.mark.parametrize("revision", ["no-such-branch", "--upload-pack=x", "HEAD:src"])
+def test_a_head_that_is_none(work: Repo, revision: str) -> None:
+    result = swarm_gate(work, "pr", "--base", "origin/main", f"--head={revision}", "--json")
+    assert (result.code, result.error_code, result.out) == (64, "usage", "")
+
+
+def test_every_rule_is_explained(work: Repo) -> None:
+    listed = swarm_gate(work, "rules", "--json", ok=True).json["rules"]
+    assert len(listed) >= 19
+    for one in listed:
+        text = swarm_gate(work, "rules", one["rule"], ok=True).out
+        assert "Why:" in text and "Fix:" in text
+    assert swarm_gate(work, "rules", "no-such-rule").code == 64

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.scene import CLAIM, FILES, LOCK, T1, T2, Act, Scene, act, alone, git, lock_file, lock_ref, stage
+from tests.e2e.scene import CLAIM, FILES, LOCK, MIRROR, T1, T2, Act, Scene, act, alone, git, lock_file, lock_ref, stage
 from tests.support.repo import Repo, init
 
 CLAIMED = [CLAIM + T1, lock_ref(LOCK)]
@@ -102,7 +102,11 @@ def test_hooks_that_fail_are_not_run(where: str, build: Callable[[Path], Scene],
 
 
 def tagged(scene: Scene) -> None:
+    """A tag here that the origin lacks, one there that is not here, and a branch that is gone there."""
     scene.here.git("tag", "-a", "-m", "m", "v1")
+    scene.change({"src/a.py": "newer\n"})
+    scene.arbiter.git("tag", "v2", "main")
+    scene.here.git("update-ref", "refs/remotes/origin/gone", "HEAD")
 
 
 def config(key: str, value: str) -> Act:
@@ -181,7 +185,10 @@ def test_settings_of_the_user_change_nothing(name: str, tmp_path: Path) -> None:
 
 
 def _own_refs(scene: Scene) -> dict[str, str]:
-    return {ref: value for ref, value in scene.here.refs("refs/").items() if not ref.startswith("refs/swarm/")}
+    """Without what is ours: the mirror, and the log, which a push brings along where all refs are tracked."""
+    return {
+        ref: value for ref, value in scene.here.refs("refs/").items() if not ref.startswith(("refs/swarm/", *MIRROR))
+    }
 
 
 def test_an_object_that_is_replaced_is_read_as_it_was(tmp_path: Path) -> None:

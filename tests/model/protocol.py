@@ -95,11 +95,16 @@ class View(NamedTuple):
     refs: Refs
 
 
-class Reread:
-    """Asks for the claim refs to be read once more before debris is taken."""
+class Reread(NamedTuple):
+    """Asks for some of what has been read to be read once more."""
+
+    parts: tuple[int, ...]
 
 
-REREAD: Final = Reread()
+#: Rule 1, before debris is taken.
+REREAD_CLAIMS: Final = Reread(TASKS)
+#: Rule 3 as amended, after a push without an answer was found to have landed.
+REREAD_LOG: Final = Reread((LOG,))
 Decision = Tell | Message | Reread
 
 
@@ -120,11 +125,13 @@ class Rules(NamedTuple):
     whole: bool = True
     #: Rule 3 as amended: the whole set is the same blob on every ref, not just the same token.
     same: bool = True
-    #: Rule 3 as amended: what is found held after an unanswered command is confirmed by moving it.
+    #: Rule 3 as amended: what is found held is confirmed by moving it, once a push of that token was not answered.
     confirm: bool = True
-    #: Rule 3 as amended: a renewal that an end may have crossed (the lease had run out before the answer, or an
-    #: earlier command of the token is unanswered) is not told outright.
+    #: Rule 3 as amended: a renewal that an end may have crossed (the lease had run out before the answer, or once a
+    #: push of that token was not answered) is not told outright.
     crossed: bool = True
+    #: Rule 3 as amended: where nothing was answered, the log is read once more after the whole set was found.
+    log_last: bool = True
     #: Rule 4: `release --done` moves the claim ref before it deletes locks.
     done_order: bool = True
     #: Rule 5: `replaced` is carried, and its entry written if missing.
@@ -149,9 +156,10 @@ class Context(NamedTuple):
     view: View
     #: Bits of the blob ids whose lease has run out.
     expired: int
-    #: Bits of the tokens that have a renew or release without an answer.
+    #: Bits of the tokens of which a push was once not answered.
     unanswered: int
-    reread: bool
+    #: What has been read once more.
+    reread: tuple[Reread, ...]
     #: The last push of this command, where its outcome is unknown or it was sent again.
     attempt: Message | None
 
@@ -287,8 +295,8 @@ def _reap_key(c: Context, key: int) -> Decision:
         return Tell("nothing", REFUSED)
     if not (_expired(c, there) or ended(c.rules, c.view.log, there.token)):
         return Tell("nothing", REFUSED)
-    if c.rules.reread and not c.reread:
-        return REREAD
+    if c.rules.reread and REREAD_CLAIMS not in c.reread:
+        return REREAD_CLAIMS
     return Message((Edit(key, there, None),), Tell("reaped", CLEARED), -1)
 
 
@@ -321,6 +329,11 @@ def _reads_back(c: Context, claim: Blob) -> bool:
     if not c.rules.whole:
         return True
     return same(c.view.refs, claim) if c.rules.same else whole(c.view.refs, claim)
+
+
+def _log_last(c: Context) -> Reread | None:
+    """Rule 3 as amended: what was found by reading may have got there after its end was written to the log."""
+    return REREAD_LOG if c.rules.log_last and REREAD_LOG not in c.reread else None
 
 
 def _missing(c: Context, bits: Iterable[int]) -> list[int]:
@@ -387,7 +400,7 @@ def _taken(c: Context, key: int, aside: int | None) -> Tell | Reread | None:
         return None
     if c.rules.unexpired and not _expired(c, there):
         return Tell("lock-held", REFUSED)
-    return None if c.reread or not c.rules.reread else REREAD
+    return None if REREAD_CLAIMS in c.reread or not c.rules.reread else REREAD_CLAIMS
 
 
 def _dropped(c: Context, current: Blob) -> list[Edit]:
@@ -484,7 +497,7 @@ def _settle(c: Context, attempt: Message) -> Decision | None:
     refs = c.view.refs
     current = refs[blob.task]
     if current is not None and current.id == blob.id and not current.closed and not _ended(c, current):
-        return attempt.success if _reads_back(c, current) else None
+        return (_log_last(c) or attempt.success) if _reads_back(c, current) else None
     shows = any(there is not None and there.id == blob.id for there in refs)
     expected = all(refs[edit.ref] == edit.old for edit in attempt.edits if edit.ref != LOG)
     if shows or not expected or ended(c.rules, c.view.log, blob.token):

@@ -52,8 +52,7 @@ def _options_of(world: World, number: int, process: Process, refs: Refs, log: in
     pauses = []
     for ready in beginnings(world, process):
         assert ready.command is not None
-        for reading, decision in read_on(world, number, ready, refs, log, expired):
-            parts = _parts(world, ready.command, reading.phase - 1)
+        for reading, decision, parts in read_on(world, number, ready, refs, log, expired):
             if decision is None:
                 if not world.coarse:
                     pauses.append(Pause(number, ready.command, reading, parts))
@@ -92,35 +91,34 @@ def _menu(world: World, owns: tuple[bool, bool]) -> tuple[Command, ...]:
 
 def read_on(
     world: World, number: int, process: Process, refs: Refs, log: int, expired: int
-) -> Iterator[tuple[Process, Tell | Message | None]]:
-    """Read on to the decision; None stands for each moment at which it could pause on the way."""
+) -> Iterator[tuple[Process, Tell | Message | None, tuple[int, ...]]]:
+    """Read on to the decision; None stands for each moment at which it could pause on the way.
+
+    With each comes what was read last.
+    """
     command = process.command
     assert command is not None
-    phases = len(world.fetch)
     while True:
-        process = _read(world, command, process, refs, log)
-        if process.phase >= phases:
+        parts = _next_parts(world, command, process)
+        process = _read(command, process, parts, refs, log)
+        if process.phase == len(world.fetch):
             decision = decide(_context(world, number, process, expired))
             if not isinstance(decision, Reread):
-                yield process, decision
+                yield process, decision, parts
                 return
-        elif process.sends == 0 and _refused_early(world, number, process, expired):
+            process = process._replace(rereads=decision)
+        elif (
+            process.sends == 0
+            and command.target in parts
+            and hopeless(_context(world, number, process, expired))
+        ):
             return
-        yield process, None
+        yield process, None, parts
 
 
-def _refused_early(world: World, number: int, process: Process, expired: int) -> bool:
-    """Whether what has been read already refuses the command, once its own claim ref is among it."""
-    assert process.command is not None
-    if process.command.target not in _parts(world, process.command, process.phase - 1):
-        return False
-    return hopeless(_context(world, number, process, expired))
-
-
-def _read(world: World, command: Command, process: Process, refs: Refs, log: int) -> Process:
-    """The next moment of the fetch; after the last one, the claim refs once more."""
+def _read(command: Command, process: Process, parts: tuple[int, ...], refs: Refs, log: int) -> Process:
+    """The next moment of the fetch, or what is to be read once more."""
     old = process.view or View(0, (None, None, None, None))
-    parts = _parts(world, command, process.phase)
     seen = old.refs
     view = View(
         log & log_mask(command) if LOG in parts else old.log,
@@ -131,22 +129,26 @@ def _read(world: World, command: Command, process: Process, refs: Refs, log: int
             refs[L] if L in parts else seen[L],
         ),
     )
-    return process._replace(phase=process.phase + 1, view=view)
+    if process.rereads is None:
+        return process._replace(phase=process.phase + 1, view=view)
+    return process._replace(view=view, reread=(*process.reread, process.rereads), rereads=None)
 
 
-def _parts(world: World, command: Command, phase: int) -> tuple[int, ...]:
-    return _relevant(world, command)[phase]
+def _next_parts(world: World, command: Command, process: Process) -> tuple[int, ...]:
+    if process.rereads is not None:
+        return process.rereads.parts
+    return _relevant(world, command)[process.phase]
 
 
 @cache
 def _relevant(world: World, command: Command) -> tuple[tuple[int, ...], ...]:
-    """What a command looks at of each moment of the fetch, and of one more reading of the claim refs."""
+    """What a command looks at of each moment of the fetch."""
     if command.verb in ("claim", "steal") or command.target in KEYS:
         wanted = {LOG, *TASKS, *KEYS}
     else:
         index = command.target - T1
         wanted = {LOG, command.target, *world.needed[index], *(world.changed or world.needed)[index]}
-    return tuple(tuple(part for part in moment if part in wanted) for moment in (*world.fetch, TASKS))
+    return tuple(tuple(part for part in moment if part in wanted) for moment in world.fetch)
 
 
 @cache
@@ -176,7 +178,7 @@ def _context(world: World, number: int, process: Process, expired: int) -> Conte
         view,
         expired,
         process.unanswered,
-        process.phase > len(world.fetch),
+        process.reread,
         process.attempt,
     )
 
@@ -196,7 +198,15 @@ def send(process: Process, message: Message) -> Process:
             beliefs = believe(beliefs, command.target, None)
     sends = process.sends + 1
     return process._replace(
-        phase=0, view=None, sends=sends, attempt=message, waiting=True, made=made, beliefs=beliefs
+        phase=0,
+        view=None,
+        reread=(),
+        rereads=None,
+        sends=sends,
+        attempt=message,
+        waiting=True,
+        made=made,
+        beliefs=beliefs,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-from tests.model.protocol import LOG, T1, TASKS, Blob, Command, Edit, Message, Refs, View, whole
+from tests.model.protocol import LOG, T1, TASKS, Blob, Command, Edit, Message, Refs, Reread, View, whole
 
 Beliefs = tuple[Blob | None, Blob | None]
 
@@ -25,9 +25,12 @@ class Process(NamedTuple):
     """One agent at its command line. Tokens are written before the push and outlive every crash."""
 
     command: Command | None = None
-    #: How many of the reads are done; the number of moments of a fetch means: the claim refs are to be read once more.
+    #: How many moments of the fetch are over.
     phase: int = 0
     view: View | None = None
+    #: What has been read once more since, and what is to be next.
+    reread: tuple[Reread, ...] = ()
+    rereads: Reread | None = None
     #: How often this command has sent.
     sends: int = 0
     attempt: Message | None = None
@@ -39,7 +42,7 @@ class Process(NamedTuple):
     made: tuple[int, int] = (0, 0)
     #: What it believes to hold, for each task: the blob whose lease it was told.
     beliefs: Beliefs = (None, None)
-    #: Bits of its tokens that have a renew or release without an answer.
+    #: Bits of its tokens of which a push was once not answered.
     unanswered: int = 0
 
 
@@ -70,7 +73,9 @@ def put(state: State, number: int, process: Process) -> State:
 
 def idle(process: Process) -> Process:
     """The process without its command."""
-    return process._replace(command=None, phase=0, view=None, sends=0, attempt=None, waiting=False)
+    return process._replace(
+        command=None, phase=0, view=None, reread=(), rereads=None, sends=0, attempt=None, waiting=False
+    )
 
 
 def believe(beliefs: Beliefs, task: int, blob: Blob | None) -> Beliefs:

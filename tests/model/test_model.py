@@ -28,32 +28,40 @@ from tests.model.world import World
 
 LOCK = ((L,), (L,))
 LOCK_AND_SLOT = ((S, L), (L,))
+#: A coarser fetch than the default, for the widest bounds.
+TWO_MOMENTS = ((LOG, S, T1, T2), (L,))
 LAPSES = ("claim", "renew", "lapse", "release", "steal", "reap")
 #: Bounds, in this order: commands, torn, unanswered, leases that run out.
 EVERYWHERE = {
-    "a lock and a slot": World(needed=LOCK_AND_SLOT, budget=Budget(3, 1, 1, 1)),
-    "a lock, four commands": World(needed=LOCK, budget=Budget(4, 1, 0, 1)),
-    "a lock, two torn": World(needed=LOCK, budget=Budget(3, 2, 0, 1)),
+    "a lock": World(needed=LOCK, budget=Budget(3, 1, 1, 1)),
+    "a lock and a slot": World(needed=LOCK_AND_SLOT, budget=Budget(3, 1, 0, 1)),
+    "four commands": World(needed=LOCK, budget=Budget(4, 1, 0, 1)),
+    "two torn": World(needed=LOCK, budget=Budget(3, 2, 0, 1)),
     "no keys": World(needed=((), ()), budget=Budget(3, 1, 0, 1)),
     "leases ended at will": World(needed=LOCK, budget=Budget(3, 1, 0, 1), verbs=LAPSES),
     "base moves the lock": World(needed=((), (L,)), changed=LOCK, budget=Budget(3, 1, 0, 1)),
     "three agents": World(needed=LOCK, budget=Budget(3, 1, 0, 1), agents=3),
 }
 ONLY_IN_FULL = {
-    "full: a lock": World(needed=LOCK, budget=Budget(4, 1, 1, 1)),
-    "full: two torn, two leases": World(needed=LOCK, budget=Budget(3, 2, 1, 2)),
-    "full: no keys": World(needed=((), ()), budget=Budget(4, 1, 1, 1)),
-    "full: two unanswered": World(needed=LOCK, budget=Budget(3, 1, 2, 1)),
-    "full: three torn": World(needed=LOCK, budget=Budget(3, 3, 0, 2)),
-    "full: five commands": World(needed=LOCK, budget=Budget(5, 1, 0, 1)),
-    "full: a lock and a slot, two torn": World(needed=LOCK_AND_SLOT, budget=Budget(3, 2, 0, 2)),
+    "full: a lock and a slot": World(needed=LOCK_AND_SLOT, budget=Budget(3, 1, 1, 1)),
     "full: a slot": World(needed=((S,), (S,)), budget=Budget(3, 1, 1, 1)),
+    "full: no keys": World(needed=((), ()), budget=Budget(4, 1, 1, 1)),
+    "full: four commands": World(needed=LOCK, budget=Budget(4, 1, 1, 1), fetch=TWO_MOMENTS),
+    "full: five commands": World(needed=LOCK, budget=Budget(5, 1, 0, 1)),
+    "full: two torn, two leases": World(needed=LOCK, budget=Budget(3, 2, 1, 2), fetch=TWO_MOMENTS),
+    "full: two torn, a lock and a slot": World(needed=LOCK_AND_SLOT, budget=Budget(3, 2, 0, 2)),
+    "full: three torn": World(needed=LOCK, budget=Budget(3, 3, 0, 2)),
+    "full: two unanswered": World(needed=LOCK, budget=Budget(3, 1, 2, 0)),
+    "full: two unanswered, four commands": World(needed=LOCK, budget=Budget(4, 0, 2, 0)),
     "full: leases ended at will": World(needed=LOCK, budget=Budget(3, 1, 1, 1), verbs=LAPSES),
     "full: base moves the lock": World(needed=((), (L,)), changed=LOCK, budget=Budget(3, 2, 0, 2)),
     "full: base moves the slot": World(needed=((), (S,)), changed=((S,), (S,)), budget=Budget(3, 1, 1, 1)),
-    "full: locks read first": World(needed=LOCK, budget=Budget(3, 1, 1, 1), fetch=((L, S), (LOG, T1, T2))),
-    "full: each ref read at its own moment": World(
-        needed=LOCK_AND_SLOT, budget=Budget(3, 1, 1, 1), fetch=((LOG,), (S,), (T1,), (T2,), (L,))
+    "full: locks read first": World(needed=LOCK, budget=Budget(3, 1, 1, 1), fetch=((L, S), (LOG,), (T1, T2))),
+    "full: the log read last": World(
+        needed=LOCK, budget=Budget(3, 1, 1, 1), fetch=((T1, T2), (L, S), (LOG,))
+    ),
+    "full: each ref at its own moment": World(
+        needed=LOCK_AND_SLOT, budget=Budget(3, 1, 1, 0), fetch=((LOG,), (S,), (T1,), (T2,), (L,))
     ),
     "full: three agents": World(needed=LOCK, budget=Budget(3, 1, 1, 1), agents=3),
     "full: three agents, four commands": World(needed=LOCK, budget=Budget(4, 1, 0, 1), agents=3),
@@ -186,12 +194,21 @@ def test_a_renewal_is_read_back_where_the_lease_had_run_out_before_the_answer() 
     assert _without(Rules(crossed=False), TWO_HOLDERS, world) == I1_BELIEF
 
 
-def test_a_renewal_is_read_back_where_an_earlier_command_is_unanswered() -> None:
+def test_a_renewal_is_read_back_once_a_push_was_not_answered() -> None:
     """A's release floats. A claims again, by moving the claim. Before that push arrives, the release lands torn: only
     its log entry is written. The move lands and A is told yes; for B, claiming, the log has ended that claim.
     """
     world = _world(Budget(4, 1, 1, 0), "claim", "release")
     assert _without(Rules(crossed=False), TWO_HOLDERS, world) == I1_BELIEF
+
+
+def test_after_a_push_without_an_answer_the_log_is_read_last() -> None:
+    """A's renewal floats and its lease runs out. A reads back, the log first: no end. B's steal is torn: only its log
+    entry is written. The renewal lands. A goes on to the refs, finds its blob on all of them and is told. But the log
+    has ended that claim, so B, trying again, takes it.
+    """
+    world = _world(Budget(4, 1, 1, 1), "claim", "renew", "steal")._replace(tasks=(T1,))
+    assert _without(Rules(log_last=False), TWO_HOLDERS, world) == I1_BELIEF
 
 
 def test_what_reads_back_as_whole_is_the_same_blob_on_every_ref() -> None:

@@ -25,7 +25,7 @@ class World(NamedTuple):
     #: The keys that base may list instead, from one command to the next; None where it does not move.
     changed: Needed | None = None
     #: What a fetch reads, moment by moment. By name, the log comes first, then slots, claims and locks.
-    fetch: tuple[tuple[int, ...], ...] = ((LOG, S, T1, T2), (L,))
+    fetch: tuple[tuple[int, ...], ...] = ((LOG, S), (T1, T2), (L,))
     verbs: tuple[str, ...] = ("claim", "renew", "release", "done", "steal", "reap", "reopen")
     #: The tasks that commands are about.
     tasks: tuple[int, ...] = TASKS

@@ -21,7 +21,7 @@ from tests.model.protocol import (
 )
 from tests.model.reads import read_on
 from tests.model.state import Process, State, apply, believe, expected, idle, put, torn, unexpired
-from tests.model.world import ENDING, NEWCOMER, Step, World
+from tests.model.world import NEWCOMER, Step, World
 
 
 def applications(world: World, state: State, number: int) -> Iterator[tuple[Step, State]]:
@@ -66,7 +66,7 @@ def _doubt(rules: Rules, state: State, process: Process, message: Message) -> st
     if message.success.code != "renewed" or not rules.crossed:
         return None
     if process.unanswered >> message.token & 1:
-        return "an earlier command has no answer"
+        return "an earlier push had no answer"
     moved = next(edit.old for edit in message.edits if edit.ref in TASKS)
     assert moved is not None
     return "the lease had run out" if state.expired >> moved.id & 1 else None
@@ -86,7 +86,7 @@ def _unknown(state: State, number: int, killed: bool) -> State:
     process = state.processes[number]
     message = process.attempt
     assert message is not None and process.command is not None
-    if process.command.verb in ENDING or message.success.code == "renewed":
+    if message.token >= 0:
         process = process._replace(unanswered=process.unanswered | 1 << message.token)
     return put(state, number, idle(process) if killed else process._replace(waiting=False))
 
@@ -97,16 +97,14 @@ def tell_agent(state: State, number: int, process: Process, tell: Tell) -> tuple
     assert command is not None
     if tell.kind == HOLDS and command.verb != "lapse" and blob is not None and state.expired >> blob.id & 1:
         tell = Tell("claim-expired", REFUSED)
-    beliefs, unanswered, told = process.beliefs, process.unanswered, state.told
+    beliefs, told = process.beliefs, state.told
     if tell.kind == HOLDS:
         assert blob is not None
         told |= 1 << blob.token
         beliefs = believe(beliefs, command.target, None if command.verb == "lapse" else blob)
-        if tell.code != "already":
-            unanswered &= ~(1 << blob.token)
     elif tell.kind == ENDED or (tell.code in ("claim-lost", "lock-held") and command.verb == "renew"):
         beliefs = believe(beliefs, command.target, None)
-    process = idle(process)._replace(beliefs=beliefs, unanswered=unanswered)
+    process = idle(process)._replace(beliefs=beliefs)
     return tell, put(state, number, process)._replace(told=told)
 
 
@@ -150,7 +148,7 @@ def run_alone(world: World, state: State, command: Command) -> tuple[Tell, State
     """Run one command of a newcomer from its fetch to its end; everything lands and is answered."""
     undisturbed = world._replace(fetch=((LOG, S, T1, T2, L),))
     reading = read_on(undisturbed, NEWCOMER, Process(command=command), state.refs, state.log, state.expired)
-    *_, (_, decision) = reading
+    *_, (_, decision, _) = reading
     if isinstance(decision, Message):
         assert expected(state.refs, decision)
         return decision.success, apply(state, decision.edits)

@@ -104,6 +104,7 @@ def _tell(problem: SwarmError, as_json: bool) -> int:
     """Print an error; its exit status, which says it even where nobody reads the rest."""
     try:
         render.error(problem, as_json=as_json)
+        sys.stdout.flush()  # what could not be written is not left for Python, which would exit with 120
     except OSError:
         streams.give_up()
     return problem.exit

@@ -38,6 +38,7 @@ _DROPPED = frozenset(
             "VISUAL",
             "PAGER",
         ),
+        *("PYTHONUNBUFFERED", "PYTHONIOENCODING", "PYTHONUTF8"),
         *("LANG", "LANGUAGE", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE"),
     )
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,14 +12,13 @@ from typing import Any
 import pytest
 
 from tests.e2e.scene import CLAIM, LOCK, T1, Scene, lock_ref, stage
-from tests.support import remotes
+from tests.support import remotes, script
 from tests.support.board import milestone
 from tests.support.swarm import Running, start
 
 #: A minute of `fast` takes a second.
 _FAST = """\
-#!{python}
-from claims import clock
+{head}from claims import clock
 real, began = clock.now, clock.now()
 clock.now = lambda: clock.cut(began + 60 * (real() - began))
 from claims.cli import renew_every
@@ -43,7 +41,7 @@ def scene(tmp_path: Path) -> Scene:
 def fast(tmp_path: Path) -> Path:
     """`swarm` with a clock that runs sixty times as fast, and waits that are as much shorter."""
     path = tmp_path / "fast-swarm"
-    path.write_text(_FAST.format(python=sys.executable))
+    path.write_text(_FAST.format(head=script.head()))
     path.chmod(0o755)
     return path
 

@@ -73,7 +73,7 @@ def test_reading_in_a_bare_repository(tmp_path: Path) -> None:
     before = bare.snapshot()
     told = scene.run("status --json", at=bare, ok=True).json
     assert [claim["task"] for claim in told["claims"]] == [T1]
-    for line in ("tasks", f"show {T1}", f"check {T1} --branch work"):
+    for line in ("tasks", f"show {T1}", f"check {T1} --branch work", "log", f"log {T1}", "reap --dry-run"):
         scene.run(line, at=bare, ok=True)
     assert scene.refused(f"claim {T2}", at=bare)["code"] == "on-base-branch"
     assert bare.snapshot() == before
@@ -181,6 +181,8 @@ COSTS = [
     ("claim 00000001", 0, 3),  # its log can be asked for only once the id is known
     (f"claim {T2}", 2, 1),
     ("release", 0, 2),
+    ("log", 0, 2),  # the names first, then the records that it shows
+    (f"log {T1} --limit 1", 0, 2),
     ("reap", 0, 1),
 ]
 

@@ -87,6 +87,8 @@ class SwarmError(Exception):
     """
 
     exit: ClassVar[int]
+    #: Whether something that was sent before this has not been answered: it may be there in part, or land yet.
+    unanswered: bool = False
 
     def __init__(
         self, code: str, message: str, hint: str | None = None, details: Mapping[str, Any] | None = None

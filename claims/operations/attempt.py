@@ -69,9 +69,27 @@ def carry_out(
     """Read, `decide`, apply, until it is done. `decide` is asked anew after every reading and may refuse.
 
     Raises what `decide` raises; Conflict `busy` where nothing explains the arbiter's refusals; Undecided
-    `remote-rejected` and `remote-unreachable`, the latter saying what may still land.
+    `remote-rejected` and `remote-unreachable`, the latter saying what may still land. Each tells as `unanswered`
+    whether any of what was sent was never answered.
     """
-    refusals = unanswered = 0
+    unanswered: list[Outcome] = []
+    try:
+        return _carry_out(arbiter, logs, decide, clock, pause, unanswered)
+    except SwarmError as error:
+        error.unanswered = bool(unanswered)
+        raise
+
+
+def _carry_out(
+    arbiter: Arbiter,
+    logs: Sequence[TaskId],
+    decide: Decide[T],
+    clock: Callable[[], datetime],
+    pause: Callable[[float], None],
+    unanswered: list[Outcome],
+) -> T:
+    """The same; `unanswered` is filled with what was unknown on the way."""
+    refusals = 0
     unknown: _Unknown[T] | None = None
     while True:
         try:
@@ -101,8 +119,8 @@ def carry_out(
         if outcome.verdict in (Verdict.UNKNOWN, Verdict.APPLIED):
             # A push that was sent twice may be told a success that is the first one's; it has to read back as well.
             unknown = _Unknown(step, outcome, 1 if unknown is None else unknown.sent + 1)
-            unanswered += 1
-            if unanswered > TRIES:
+            unanswered.append(outcome)
+            if len(unanswered) > TRIES:
                 raise _may_still_land(outcome.words, unknown)
             continue
         if outcome.verdict is Verdict.REJECTED:

@@ -136,8 +136,8 @@ class Writer:
                 tokens.discard(token)
 
     def give_up(self, error: SwarmError) -> None:
-        """Nothing came of it: delete the tokens that were drawn, unless something of them may still land."""
-        if error.code not in ("remote-unreachable", "timed-out"):
+        """Nothing came of it: delete the tokens that were drawn, unless something of them is there or may land."""
+        if not error.unanswered:
             for token in self._drawn:
                 tokens.discard(token)
 

@@ -27,7 +27,7 @@ def steal(session: Session, arbiter: Arbiter, request: Request) -> ClaimResult:
 
 def _decide(taking: Taking, reading: Reading) -> Done[Held] | Step[Held]:
     session, arbiter, writer, task = taking.session, taking.arbiter, taking.writer, taking.request.task
-    if _is_own_and_live(taking, reading.ledger):
+    if _is_own_and_live(taking, reading.ledger) or _is_over(reading.ledger, task):
         # Stolen before, by an attempt whose answer was lost or of which only a part is there: the same as for claim.
         return decide_claim(taking, reading)
     old = _expired_claim(reading.ledger, task, arbiter)
@@ -48,6 +48,12 @@ def _is_own_and_live(taking: Taking, ledger: Ledger) -> bool:
     if entry is None or entry.claim is None or (taking.arbiter.remote is not None and not entry.published):
         return False
     return entry.claim.token_hash in taking.writer.mine() and not entry.claim.expired(ledger.now)
+
+
+def _is_over(ledger: Ledger, task: TaskId) -> bool:
+    """Whether the log shows how the claim ended whose ref is still there."""
+    at = ledger.claims.get(task)
+    return at is not None and at.claim is not None and ledger.has_ended(at.claim)
 
 
 def _expired_claim(ledger: Ledger, task: TaskId, arbiter: Arbiter) -> Claim:

@@ -7,7 +7,7 @@ on are tried from what it left: the agent comes back, or its lease runs out and 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -21,8 +21,8 @@ from tests.support.swarm import Result
 
 KINDS = ("local", "remote")
 TASK = task_id(1)
-#: Another one that needs one of the same locks.
-RIVAL = task_id(2)
+#: A task of two locks; it needs a slot, of which there are two.
+FILES = board_files([task_file(TASK, locks=["x", "y"])], config={"wip": {"implementation": 2}})
 #: Minutes after which every lease of 30 minutes has run out, and once more.
 EXPIRED, EXPIRED_AGAIN = 31, 62
 
@@ -85,10 +85,12 @@ class Ground:
         self._clock = self.folder / "clock"
         self.turn_clock(0)
         self._repos = [self.arbiter, *(place for place in self.places.values() if not _shares(place, self.arbiter))]
+        self.is_local = len(self._repos) == 1
         self._private = [place.path / place.git_path("swarm") for place in self.places.values()]
         self._start: tuple[State, list[Mapping[str, Any]]] | None = None
-        #: The kinds of states that were gone on from.
+        #: The kinds of states that were gone on from, and the one that the last verb ends in.
         self.seen: set[object] = set()
+        self.done: object = None
 
     def turn_clock(self, minutes: float) -> None:
         """Everybody's clock is ahead by so many minutes from now on."""
@@ -110,9 +112,21 @@ class Ground:
             self.told.append(result.json)
         return result
 
+    def begin(self, verb: Verb) -> None:
+        """Run what comes before the command, or restore what it left the last time."""
+        if self._start is None:
+            for line in verb.before:
+                who, *args = line.split(" ")
+                self.run(who, *args, ok=True)
+            self._start = self.state(), list(self.told)
+        else:
+            self.restore(self._start[0])
+            self.told[:] = self._start[1]
+        self.turn_clock(verb.ahead)
+
     def kill(self, verb: Verb, **more: Any) -> Result:
         """Bring about what comes before the command, and run it under the wrapper's rules (and what `Forked` has)."""
-        self._begin(verb)
+        self.begin(verb)
         return self.run("a", *verb.command.split(" "), env=self.wrapper.env, **more)
 
     def settle(self, verb: Verb) -> None:
@@ -122,7 +136,7 @@ class Ground:
         assert not found, "\n".join(found)
         for clone_ in state.refs[1:]:
             assert phantoms(clone_, state.refs[0], self.arbiter) == []
-        kind = _kind(state)
+        kind = self._kind(state)
         if kind in self.seen and not self.thorough:
             return
         self.seen.add(kind)
@@ -130,6 +144,24 @@ class Ground:
         self.told[:] = told
         self.restore(state)
         self.run_out()
+
+    def settle_any(self, who: str) -> None:
+        """The same after several kills, which may leave debris of both: `who` comes back, or the lease runs out."""
+        state, told = self.state(), list(self.told)
+        found = problems(state.refs[0], told, torn=True)
+        assert not found, "\n".join(found)
+        kind = (who, self._kind(state))
+        if kind in self.seen and not self.thorough:
+            return
+        self.seen.add(kind)
+        claimed = self.run(who, "claim", TASK)
+        if claimed.code != 0:
+            assert claimed.error_code in ("claim-held", "lock-held", "wip-limit", "claim-expired"), str(claimed)
+            assert claimed.error_code != "claim-held" or claimed.error["details"]["agent"] != who, str(claimed)
+        check(self.arbiter, self.told, torn=True)
+        self.told[:] = told
+        self.restore(state)
+        self.run_out(debris=True)
 
     def come_back(self, verb: Verb) -> None:
         """The same agent claims: it gets the task, or is told whose it is and how to go on."""
@@ -144,20 +176,20 @@ class Ground:
         self.run("a", "renew", TASK, ok=True)
         self._end("a")
 
-    def run_out(self) -> None:
+    def run_out(self, *, debris: bool = False) -> None:
         """All leases run out, and another agent takes the task; the first one can do nothing to that."""
-        self.turn_clock(EXPIRED_AGAIN)
+        self.turn_clock(2 * EXPIRED_AGAIN)
         claimed = self.run("b", "claim", TASK)
         if claimed.code != 0:
             self.follow("b", claimed)
-        refs = check(self.arbiter, self.told)
+        refs = check(self.arbiter, self.told, torn=debris)
         assert [claim.members["agent"] for claim in refs.held()] == ["b"]
         assert self.run("a", "renew", TASK).code in (1, 2)
         self.run("a", "release", TASK)
         self.run("a", "release", TASK, "--done")
         assert self.run("a", "steal", TASK).error_code == "claim-live"
         assert read(self.arbiter).live == refs.live
-        self._end("b")
+        self._end("b", debris=debris)
 
     def follow(self, who: str, refused: Result) -> None:
         """Do what the hints say, then claim again, at most five times over, until the task is taken."""
@@ -191,21 +223,58 @@ class Ground:
             for name, content in tokens.items():
                 (folder / name).write_text(content)
 
-    def _begin(self, verb: Verb) -> None:
-        """Run what comes before the command, or restore what it left the last time."""
-        if self._start is None:
-            for line in verb.before:
-                who, *args = line.split(" ")
-                self.run(who, *args, ok=True)
-            self._start = self.state(), list(self.told)
-        else:
-            self.restore(self._start[0])
-            self.told[:] = self._start[1]
-        self.turn_clock(verb.ahead)
+    def locks(self) -> list[Path]:
+        """The lock files that a killed git left anywhere."""
+        return [lock for repo in self._repos for lock in repo.locks()]
 
-    def _end(self, who: str) -> None:
-        """Release, and nothing is left that anybody would have to clear away."""
+    def unlock(self) -> None:
+        """Delete them, as an operator would who sees that no git is at work."""
+        for lock in self.locks():
+            lock.unlink()
+
+    def edits(self, verb: Verb) -> int:
+        """How many refs the command changes at the arbiter; it is run for that, to its end."""
+        self.begin(verb)
+        before = read(self.arbiter).ids
+        self.run("a", *verb.command.split(" "), ok=True)
+        after = read(self.arbiter).ids
+        self.done = self._kind_of(read(self.arbiter))
+        return sum(before.get(ref) != after.get(ref) for ref in {*before, *after})
+
+    def is_done(self) -> bool:
+        """Whether the arbiter has all that the command whose `edits` were counted brings about, without a lock file."""
+        return self._kind_of(read(self.arbiter)) == self.done and not self.locks()
+
+    def _kind(self, state: State) -> object:
+        """What kind of state it is: the kinds of refs of every repository, and which tokens there are."""
+        lasting = tuple(tuple(sorted(name == f"token-{TASK}" for name in names)) for names in state.tokens)
+        return tuple(map(self._kind_of, state.refs)), lasting
+
+    def _kind_of(self, refs: Refs) -> object:
+        """Which refs there are, which go together, which are as they were before the command; not when it was."""
+        assert self._start is not None
+        labels: dict[str, int] = {}
+        names = {lock_ref("x"): "x", lock_ref("y"): "y"}
+        old = set(self._start[0].refs[0].ids.values())
+
+        def part(role: str, record: Record) -> object:
+            kind = (record.members["agent"], record.outcome, "replaced" in record.members, record.id in old)
+            return role, kind, labels.setdefault(record.id, len(labels))
+
+        logged = (entry for entries in refs.log.values() for entry in entries)
+        return (
+            *(part("claim", claim) for claim in refs.claims.values()),
+            *(part(names.get(ref, "slot"), key) for ref, key in sorted(refs.keys.items())),
+            *(part("log", entry) for entry in logged),
+            bool(refs.odd),
+        )
+
+    def _end(self, who: str, *, debris: bool = False) -> None:
+        """Release, and nothing is left that anybody would have to clear away; with `debris`, once it has run out."""
         self.run(who, "release", TASK, ok=True)
+        if debris:
+            self.turn_clock(3 * EXPIRED_AGAIN)
+            self.run(who, "reap", ok=True)
         for other in self.places:
             self.run(other, "status", ok=True)
         first, *clones = self.state().refs
@@ -214,13 +283,11 @@ class Ground:
 
 
 def ground(kind: str, folder: Path, forked: ForkServer, thorough: bool = False) -> Ground:
-    """Agents over a board with a task of two locks and a rival of it, of which a slot each is to be had."""
-    tasks = [task_file(TASK, locks=["x", "y"]), task_file(RIVAL, locks=["y", "z"])]
-    files = board_files(tasks, config={"wip": {"implementation": 2}})
+    """Agents over the board of `FILES`."""
     if kind == "local":
-        repo = init(folder / "repo", files)
+        repo = init(folder / "repo", FILES)
         return Ground(repo, {who: repo.worktree(who, f"work-{who}") for who in "ab"}, forked, folder, thorough)
-    source = origin(folder / "origin.git", files)
+    source = origin(folder / "origin.git", FILES)
     return Ground(source, clones(source, source.url, folder), forked, folder, thorough)
 
 
@@ -251,25 +318,3 @@ def _shares(place: Repo, repo: Repo) -> bool:
     """Whether they have their refs in common."""
     asked = ("rev-parse", "--path-format=absolute", "--git-common-dir")
     return place.git(*asked) == repo.git(*asked)
-
-
-def _kind(state: State) -> object:
-    """What kind of state it is: which refs and tokens there are, and which go together; not when it was."""
-    labels: dict[str, int] = {}
-    names = {lock_ref("x"): "x", lock_ref("y"): "y"}
-
-    def part(role: str, record: Record) -> object:
-        kind = (record.members["agent"], record.outcome, "replaced" in record.members)
-        return role, kind, labels.setdefault(record.id, len(labels))
-
-    def parts(refs: Refs) -> Sequence[object]:
-        logged = (entry for entries in refs.log.values() for entry in entries)
-        return (
-            *(part("claim", claim) for claim in refs.claims.values()),
-            *(part(names.get(ref, "slot"), key) for ref, key in sorted(refs.keys.items())),
-            *(part("log", entry) for entry in logged),
-            bool(refs.odd),
-        )
-
-    lasting = tuple(tuple(sorted(name == f"token-{TASK}" for name in names)) for names in state.tokens)
-    return tuple(map(parts, state.refs)), lasting

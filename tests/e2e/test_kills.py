@@ -29,8 +29,8 @@ def test_before_and_after_each_git_command(
 ) -> None:
     here = ground(kind, tmp_path, forked, thorough)
     assert here.kill(verb).code == 0
-    for word, nth in list(git_commands(here.wrapper)):
-        for when in _moments(word, thorough):
+    for number, (word, nth) in enumerate(list(git_commands(here.wrapper))):
+        for when in _moments(number, word, thorough):
             here.wrapper.clear()
             here.wrapper.kill(when, word, nth=nth)
             assert here.kill(verb).code == -9, f"{when} {word} {nth}"
@@ -53,9 +53,11 @@ def test_before_each_step_of_its_own(kind: str, verb: Verb, tmp_path: Path, fork
             here.settle(verb)
 
 
-def _moments(word: str, thorough: bool) -> tuple[When, ...]:
-    """After a command that only reads, things are as before the next one: left out without `--full`."""
+def _moments(number: int, word: str, thorough: bool) -> tuple[When, ...]:
+    """Around a command that only reads, things are as at the start: left out, but for the first, without `--full`."""
+    if word in _WRITE:
+        return ("before", "after")
+    if not thorough:
+        return ("before",) if number == 0 else ()
     # The reader of objects is ended by the command itself: there is no "after" to it.
-    if word == "cat-file" or (word not in _WRITE and not thorough):
-        return ("before",)
-    return ("before", "after")
+    return ("before",) if word == "cat-file" else ("before", "after")

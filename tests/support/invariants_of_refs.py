@@ -189,13 +189,17 @@ def _shared(refs: Refs) -> Iterator[str]:
 
 
 def _incomplete(refs: Refs, told: Sequence[Identity], torn: bool) -> Iterator[str]:
-    """A held claim has all its keys; after a kill at least one that was told to its holder has."""
+    """A held claim has all its keys, in its own version.
+
+    After a kill one that was told to its holder has them all; but a thief of its task may have taken the first.
+    """
     for claim in refs.held():
         if torn and claim.identity not in told:
             continue
         for ref, key in claim.key_refs.items():
             at = refs.keys.get(ref)
-            if at is None or not at.carries(claim) or not (torn or at.id == claim.id):
+            own = at is not None and at.carries(claim) and (torn or at.id == claim.id)
+            if not own and not (torn and at is not None and at.task == claim.task):
                 yield f"{claim.task} is held by {claim.identity} without {ref} ({key})"
 
 
@@ -221,9 +225,10 @@ def _logged_twice(refs: Refs) -> Iterator[str]:
 
 
 def _out_of_order(refs: Refs) -> Iterator[str]:
-    """`claimedAt` of a held claim is no earlier than any end in the task's log."""
+    """`claimedAt` of a held claim is no earlier than the end of any other in the task's log."""
     for claim in refs.held():
-        ends = [entry.members["closed"]["at"] for entry in refs.log.get(claim.task, ())]
+        others = (entry for entry in refs.log.get(claim.task, ()) if entry.identity != claim.identity)
+        ends = [entry.members["closed"]["at"] for entry in others]
         if ends and max(ends) > claim.members["claimedAt"]:
             yield f"{claim.task} was claimed at {claim.members['claimedAt']}, before {max(ends)}"
 

@@ -19,7 +19,7 @@ from claims.arbiter import Outcome
 from claims.arbiter.local import update_refs
 from claims.arbiter.remote import push
 from claims.errors import SwarmError, Undecided
-from claims.git import Git, Objects, ProcessTimedOut, top_level
+from claims.git import ANY_END, Git, Objects, ProcessTimedOut, top_level
 from claims.names import ARCHIVE, LOG, ObjectId, RefName, TaskId, log_prefix, log_ref, task_and_stamp_of_log_ref
 from claims.session import Session
 from claims.transaction import Transaction
@@ -159,9 +159,7 @@ class RemoteHistory:
 
     def _run(self, *args: str, stdin: str = "") -> bytes:
         try:
-            done = self.git.run(
-                *args, stdin=stdin.encode("ascii"), ok=(0, 1, 128), deadline=self._deadline, network=True
-            )
+            done = self.git.run(*args, stdin=stdin.encode("ascii"), ok=ANY_END, deadline=self._deadline, network=True)
         except ProcessTimedOut as error:
             raise self._unreachable(error.message) from None
         if done.code != 0:

@@ -16,7 +16,9 @@ for. A command has to read the clock anew after each answer. In a local path no 
 
 Claims are named `A1.0` (agent, task, number of the blob), their renewals `A1.0'1`. The replay knows a claim by the
 token's hash and by the order in which an agent wrote its blobs. What is told is the code of an error, or `claimed`,
-`already`, `renewed`, `released`, `reaped`, `nothing` and `reopened`.
+`already`, `renewed` (by `claim` too, where it confirms what it found by moving it), `released`, `reaped`, `nothing` (to
+reap) and `reopened`. The model keeps every token; a product that deletes one with the claim says `claim-not-found` for
+`claim-lost` then.
 """
 
 from __future__ import annotations

@@ -83,6 +83,8 @@ class Message(NamedTuple):
     #: The claim it is about; -1 where it is about no claim of the sender's.
     token: int
     resent: bool = False
+    #: Whether a yes arrived, so that what is read back is read after it landed.
+    answered: bool = False
 
 
 Refs = tuple[Blob | None, Blob | None, Blob | None, Blob | None]
@@ -331,11 +333,6 @@ def _reads_back(c: Context, claim: Blob) -> bool:
     return same(c.view.refs, claim) if c.rules.same else whole(c.view.refs, claim)
 
 
-def _log_last(c: Context) -> Reread | None:
-    """Rule 3 as amended: what was found by reading may have got there after its end was written to the log."""
-    return REREAD_LOG if c.rules.log_last and REREAD_LOG not in c.reread else None
-
-
 def _missing(c: Context, bits: Iterable[int]) -> list[int]:
     return [bit for bit in bits if not c.view.log >> bit & 1]
 
@@ -497,7 +494,13 @@ def _settle(c: Context, attempt: Message) -> Decision | None:
     refs = c.view.refs
     current = refs[blob.task]
     if current is not None and current.id == blob.id and not current.closed and not _ended(c, current):
-        return (_log_last(c) or attempt.success) if _reads_back(c, current) else None
+        if not _reads_back(c, current):
+            return None
+        if c.rules.log_last and not attempt.answered and REREAD_LOG not in c.reread:
+            return REREAD_LOG
+        return attempt.success
+    if attempt.answered:
+        return None
     shows = any(there is not None and there.id == blob.id for there in refs)
     expected = all(refs[edit.ref] == edit.old for edit in attempt.edits if edit.ref != LOG)
     if shows or not expected or ended(c.rules, c.view.log, blob.token):

@@ -40,7 +40,8 @@ def applications(world: World, state: State, number: int) -> Iterator[tuple[Step
     landed = apply(state, message.edits)
     doubt = _doubt(world.rules, state, process, message)
     if doubt is not None:
-        yield step._replace(doubt=doubt), _unknown(landed, number, False)
+        answered = put(landed, number, process._replace(attempt=message._replace(answered=True)))
+        yield step._replace(doubt=doubt), _unknown(answered, number, False)
     else:
         told, after = tell_agent(landed, number, process, message.success)
         yield step._replace(told=told), after

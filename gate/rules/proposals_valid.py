@@ -9,7 +9,6 @@ Fix: correct the file; `swarm-gate board` says what is wrong with it.
 from __future__ import annotations
 
 from claims.board.proposal import ProposalStatus, parse_proposal
-
 from claims.errors import Undecided
 from gate.evidence import Evidence
 from gate.judged import is_new_proposal, judged_paths

@@ -193,9 +193,11 @@ def test_a_connection_that_broke_is_not_known(err: str) -> None:
     assert judged(Completed(128, b"", err)) is Verdict.UNKNOWN
 
 
-def test_words_of_a_server_count_only_where_nothing_was_reported() -> None:
+def test_words_of_a_server_count_only_where_nothing_was_reported_and_git_gave_up() -> None:
     err = "fatal: unable to access 'x': The requested URL returned error: 403"
     assert judged(said(YES, 128, err)) is Verdict.UNKNOWN
+    for code in (0, 1):
+        assert judged(Completed(code, b"", err)) is Verdict.UNKNOWN
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,7 @@ def _watch(log: str, die_at: int) -> None:
         if event not in _EVENTS or (event == "open" and not _counts(*arguments)):
             return
         count += 1
-        what = _git_words(arguments[1]) if event == "subprocess.Popen" else str(arguments[0])
+        what = _git_words(arguments[1]) if event == "subprocess.Popen" else _name(arguments[0])
         os.write(written, f"{event} {what}\n".encode())
         if count == die_at:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -155,9 +155,13 @@ def _git_words(argv: Sequence[str]) -> str:
     return f"git {words[0]}"
 
 
+def _name(path: object) -> str:
+    return os.readlink(f"/proc/self/fd/{path}") if isinstance(path, int) else str(path)
+
+
 def _counts(path: object, mode: str | None, flags: int) -> bool:
     """A token that is created or written (its descriptor is opened as a file then), or its folder that is synced."""
-    name = os.readlink(f"/proc/self/fd/{path}") if isinstance(path, int) else str(path)
+    name = _name(path)
     writes = flags & (os.O_WRONLY | os.O_RDWR) or "w" in (mode or "")
     return name.endswith("/swarm") or bool(writes and "/swarm/" in name)
 

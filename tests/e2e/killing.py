@@ -21,8 +21,12 @@ from tests.support.swarm import Result
 
 KINDS = ("local", "remote")
 TASK = task_id(1)
-#: A task of two locks; it needs a slot, of which there are two.
-FILES = board_files([task_file(TASK, locks=["x", "y"])], config={"wip": {"implementation": 2}})
+#: Another task that needs one of the same locks.
+RIVAL = task_id(2)
+#: Tasks of two locks; each needs a slot, of which there are two.
+FILES = board_files(
+    [task_file(TASK, locks=["x", "y"]), task_file(RIVAL, locks=["y", "z"])], config={"wip": {"implementation": 2}}
+)
 #: Minutes after which every lease of 30 minutes has run out, and once more.
 EXPIRED, EXPIRED_AGAIN = 31, 62
 
@@ -191,7 +195,7 @@ class Ground:
         assert read(self.arbiter).live == refs.live
         self._end("b", debris=debris)
 
-    def follow(self, who: str, refused: Result) -> None:
+    def follow(self, who: str, refused: Result, task: str = TASK) -> None:
         """Do what the hints say, then claim again, at most five times over, until the task is taken."""
         result = refused
         for _ in range(5):
@@ -200,7 +204,7 @@ class Ground:
             assert program == "swarm", str(result)
             result = self.run(who, *args)
             if result.code == 0 and args[0] not in ("claim", "steal"):
-                result = self.run(who, "claim", TASK)
+                result = self.run(who, "claim", task)
             if result.code == 0:
                 return
         raise AssertionError(f"the hints lead nowhere: {refused}\n{result}")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.killing import EXPIRED_AGAIN, KINDS, TASK, VERBS, Ground, Verb, ground
+from tests.e2e.killing import EXPIRED_AGAIN, KINDS, RIVAL, TASK, VERBS, Ground, Verb, ground
 from tests.support.forked import ForkServer
-from tests.support.invariants_of_refs import check, live
+from tests.support.invariants_of_refs import check, live, lock_ref, read
 from tests.support.swarm import Result
 from tests.support.torn import killed_at, needs_strace, torn_receive_pack
 
@@ -47,6 +47,27 @@ def test_here_and_the_command_goes_on(verb: Verb, tmp_path: Path, forked: ForkSe
         result = here.kill(verb)
         assert result.code in (0, 2, 3), str(result)
         here.settle(verb)
+
+
+@pytest.mark.parametrize("verb", [_NAMED["claim"], _NAMED["steal"]], ids=lambda verb: verb.name)
+def test_here_and_another_task_needs_a_lock_of_it(verb: Verb, tmp_path: Path, forked: ForkServer) -> None:
+    """A lock that is there, or that a claim lists which is, is taken until the lease has run out, and no longer."""
+    here = ground("local", tmp_path, forked)
+    for done in range(here.edits(verb) + 1):
+        here.wrapper.clear()
+        here.wrapper.tear(done)
+        assert here.kill(verb).code == -9
+        refs = read(here.arbiter)
+        # Of another task only the refs are read, not the log: a claim that has ended counts until it is cleared away.
+        free = lock_ref("y") not in refs.keys and not refs.claims
+        here.places["b"].git("switch", "-q", "-C", "other", "work-b")
+        rival = here.run("b", "claim", RIVAL)
+        assert (rival.code, rival.error_code) == ((0, None) if free else (2, "lock-held")), f"{done}: {rival}"
+        if not free:
+            here.turn_clock(2 * EXPIRED_AGAIN)
+            here.follow("b", rival, RIVAL)
+        here.run("b", "check", RIVAL, ok=True)
+        assert len(check(here.arbiter, here.told, torn=True).held()) == 1
 
 
 @pytest.mark.parametrize("first", [_NAMED["claim"], _NAMED["steal"]], ids=lambda verb: verb.name)

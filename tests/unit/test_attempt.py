@@ -310,6 +310,36 @@ def test_unknown_for_ever_ends() -> None:
     assert done.error is not None and done.error.code == "remote-unreachable"
 
 
+LOST = Conflict("claim-held", "bob has it")
+
+
+@pytest.mark.parametrize(
+    ("readings", "answers", "decisions", "unanswered"),
+    [
+        ([UNREACHABLE], [], [acquire(MINE)], False),
+        ([NOTHING], [], [LOST], False),
+        ([NOTHING, NOTHING], [REFUSED], [acquire(MINE), LOST], False),
+        ([NOTHING] * 8, [REFUSED] * 8, [acquire(MINE)], False),
+        ([NOTHING], [REJECTED], [acquire(MINE)], False),
+        ([NOTHING, UNREACHABLE], [UNKNOWN], [acquire(MINE)], True),
+        ([NOTHING, Refs().held(OTHER)], [UNKNOWN], [acquire(MINE), LOST], True),
+        ([NOTHING, NOTHING, Refs().held(OTHER)], [UNKNOWN, REFUSED], [acquire(MINE), LOST], True),
+        ([NOTHING, NOTHING], [UNKNOWN, REJECTED], [acquire(MINE)], True),
+        ([NOTHING] * 3, [UNKNOWN, UNKNOWN], [acquire(MINE)], True),
+    ],
+)
+def test_an_error_tells_whether_something_of_it_may_still_land(
+    readings: list[Refs | SwarmError],
+    answers: list[Outcome | SwarmError],
+    decisions: list[Step[str] | SwarmError],
+    unanswered: bool,
+) -> None:
+    """For the token: what may land needs one, whatever the answer was in the end."""
+    done = run(readings, answers, *decisions)
+    assert done.error is not None
+    assert done.error.unanswered is unanswered
+
+
 # What ends a claim is found out by deciding again: the log tells.
 
 

@@ -309,6 +309,14 @@ def test_records_of_other_tasks_do_not_count() -> None:
     assert Refs().held(claim(2, claimed_at=minutes(1))).log(of=task(1)).ledger().next_instant(task(1)) == NOW
 
 
+def test_records_that_do_not_read_do_not_count() -> None:
+    ledger = Refs().broken(claim_ref(task(1))).log(ended(claim(), at=1)).ledger()
+    (logged,) = ledger.logs[task(1)]
+    odd = replace(logged, claim=None)
+    assert replace(ledger, logs={task(1): (odd,)}).next_instant(task(1)) == NOW
+    assert ledger.next_instant(task(1)) > minutes(1)
+
+
 def test_refs_are_found_by_name() -> None:
     ledger: Ledger = Refs().held(ANN).ledger()
     assert ledger.entry_at(KEY.ref) == ledger.keys[KEY.ref]

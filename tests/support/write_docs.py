@@ -18,9 +18,17 @@ import click
 
 from claims import errors
 from claims.cli.main import COMMANDS, run, swarm
+from gate.cli.main import COMMANDS as GATE_COMMANDS
+from gate.cli.main import swarm_gate
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = ("README.md", "docs/commands.md", "docs/errors.md", "docs/protocol.md")
+
+#: Each program: its group and the names of its commands, in their order.
+PROGRAMS: dict[str, tuple[click.Group, list[str]]] = {
+    "swarm": (swarm, list(COMMANDS)),
+    "swarm-gate": (swarm_gate, list(GATE_COMMANDS)),
+}
 
 MEANINGS = {
     errors.EXIT_OK: "done, or nothing to do",
@@ -59,28 +67,30 @@ def between(text: str, mark: str, block: str) -> str:
 
 
 def commands() -> str:
-    """A table of the commands of `swarm` and the first paragraph of their help."""
-    context = click.Context(swarm)
-    found = {name: swarm.get_command(context, name) for name in COMMANDS}
-    rows = [f"| `swarm {name}` | {_first_paragraph(command)} |" for name, command in found.items() if command]
+    """A table of the commands and the first paragraph of their help."""
+    rows = []
+    for program, (group, names) in PROGRAMS.items():
+        found = {name: group.get_command(click.Context(group), name) for name in names}
+        rows += [f"| `{program} {name}` | {_first_paragraph(command)} |" for name, command in found.items() if command]
     return table("command", "does", rows)
 
 
 def helps() -> str:
     """A section for each command with what it prints."""
     sections = []
-    for words in [[], *([name] for name in COMMANDS)]:
-        title = " ".join(["swarm", *words])
-        sections.append(f"## {title}\n\n```text\n{help_of(words)}```\n")
+    for program, (group, names) in PROGRAMS.items():
+        for words in [[], *([name] for name in names)]:
+            title = " ".join([program, *words])
+            sections.append(f"## {title}\n\n```text\n{help_of(group, program, words)}```\n")
     return "\n" + "\n".join(sections) + "\n"
 
 
-def help_of(words: list[str]) -> str:
-    """What `swarm words --help` prints on a terminal of 80 columns."""
+def help_of(group: click.Group, program: str, words: list[str]) -> str:
+    """What `program words --help` prints on a terminal of 80 columns."""
     out = io.StringIO()
     with patch.dict(os.environ, {"COLUMNS": "80"}), contextlib.redirect_stdout(out):
-        status = run(swarm, "swarm", [*words, "--help"])
-    assert status == errors.EXIT_OK, f"swarm {' '.join(words)} --help: exit {status}"
+        status = run(group, program, [*words, "--help"])
+    assert status == errors.EXIT_OK, f"{program} {' '.join(words)} --help: exit {status}"
     return out.getvalue()
 
 

@@ -34,8 +34,21 @@ LAYERS = (
     "claims.operations",
     "claims.demo",
     "claims.cli",
-    # The gate's rooms get lines of their own between these two; until then they are one.
     "gate",
+    "gate.verdict",
+    "gate.tree",
+    "gate.task_text",
+    "gate.landing",
+    "gate.evidence",
+    "gate.judged",
+    "gate.on_record",
+    "gate.kinds",
+    "gate.rules",
+    "gate.judge",
+    "gate.repository",
+    "gate.gather",
+    "gate.local",
+    "gate.report",
     "gate.cli",
 )
 
@@ -96,10 +109,10 @@ def within(name: str, package: str) -> bool:
 
 
 def layer(name: str) -> str | None:
-    """The entry of LAYERS that a module belongs to: the longest that fits. In `claims` every room has its line."""
+    """The entry of LAYERS that a module belongs to: the longest that fits. Every room of a package has its line."""
     fitting = [entry for entry in LAYERS if within(name, entry)]
     found = max(fitting, key=len, default=None)
-    return None if found == "claims" != name else found
+    return None if found in ("claims", "gate") and found != name else found
 
 
 def upward_imports(source: Module) -> list[str]:
@@ -282,5 +295,6 @@ def test_dataclasses() -> None:
 
 def test_the_house_is_drawn_as_it_stands() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
-    rows = [line.split("`")[1] for line in text.split("\n") if line.startswith("| `claims.")]
-    assert rows == [name for name in LAYERS if name.startswith("claims.")]
+    table = text.split("## The house")[1].split("\n## ")[0]
+    rows = [line.split("`")[1] for line in table.split("\n") if line.startswith("| `")]
+    assert rows == [name for name in LAYERS if "." in name]

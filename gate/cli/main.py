@@ -41,7 +41,11 @@ class Commands(click.Group):
 
 
 @click.group(
-    cls=Commands, help=HELP, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
+    cls=Commands,
+    help=HELP,
+    invoke_without_command=True,
+    subcommand_metavar="[COMMAND] [ARGS]...",
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, message="swarm-gate %(version)s")
 @click.pass_context

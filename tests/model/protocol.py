@@ -105,6 +105,8 @@ class Reread(NamedTuple):
 
 #: Rule 1, before debris is taken.
 REREAD_CLAIMS: Final = Reread(TASKS)
+#: Rule 3, before one's own claim is taken for only part of an attempt.
+REREAD_KEYS: Final = Reread(KEYS)
 #: Rule 3 as amended, after a push without an answer was found to have landed.
 REREAD_LOG: Final = Reread((LOG,))
 Decision = Tell | Message | Reread
@@ -125,6 +127,8 @@ class Rules(NamedTuple):
     reopened_ends: bool = True
     #: Rule 3: what was not told outright is a success only if the whole set reads back.
     whole: bool = True
+    #: Rule 3: an attempt is over only where a part shows in a fetch that began after its claim ref was seen.
+    refetch: bool = True
     #: Rule 3 as amended: the whole set is the same blob on every ref, not just the same token.
     same: bool = True
     #: Rule 3 as amended: what is found held is confirmed by moving it, once a push of that token was not answered.
@@ -240,6 +244,8 @@ def _claim(c: Context) -> Decision:
 def _again(c: Context, current: Blob) -> Decision:
     """A live claim of one's own: held already, or only part of an attempt, which is then over (rule 3)."""
     if c.rules.whole and not whole(c.view.refs, current):
+        if c.rules.refetch and REREAD_KEYS not in c.reread:
+            return REREAD_KEYS
         return _fresh(c, current)
     unanswered = c.rules.confirm and c.unanswered >> current.token & 1
     if unanswered or not _reads_back(c, current):
@@ -470,7 +476,9 @@ def _end_leftovers(c: Context, outcome: int) -> Decision:
         return Tell("claim-lost", REFUSED)
     claim = Blob(newest, newest, c.command.target, KEYS, (), False)
     edits = tuple(
-        Edit(key, there, None) for key in KEYS if (there := c.view.refs[key]) is not None and there.token == newest
+        Edit(key, there, None)
+        for key in KEYS
+        if (there := c.view.refs[key]) is not None and there.token == newest
     )
     told = Tell("released", ENDED, claim)
     return Message(edits, told, newest) if edits else told

@@ -45,7 +45,7 @@ EVERYWHERE = {
 ONLY_IN_FULL = {
     "full: a lock and a slot": World(needed=LOCK_AND_SLOT, budget=Budget(3, 1, 1, 1)),
     "full: a slot": World(needed=((S,), (S,)), budget=Budget(3, 1, 1, 1)),
-    "full: no keys": World(needed=((), ()), budget=Budget(4, 1, 1, 1)),
+    "full: no keys": World(needed=((), ()), budget=Budget(3, 1, 1, 1)),
     "full: four commands": World(needed=LOCK, budget=Budget(4, 1, 1, 1), fetch=TWO_MOMENTS),
     "full: five commands": World(needed=LOCK, budget=Budget(5, 1, 0, 1)),
     "full: two torn, two leases": World(needed=LOCK, budget=Budget(3, 2, 1, 2), fetch=TWO_MOMENTS),
@@ -57,7 +57,9 @@ ONLY_IN_FULL = {
     "full: base moves the lock": World(needed=((), (L,)), changed=LOCK, budget=Budget(3, 2, 0, 2)),
     "full: base moves the slot": World(needed=((), (S,)), changed=((S,), (S,)), budget=Budget(3, 1, 1, 1)),
     "full: locks read first": World(needed=LOCK, budget=Budget(3, 1, 1, 1), fetch=((L, S), (LOG,), (T1, T2))),
-    "full: the log read last": World(needed=LOCK, budget=Budget(3, 1, 1, 1), fetch=((T1, T2), (L, S), (LOG,))),
+    "full: the log read last": World(
+        needed=LOCK, budget=Budget(3, 1, 1, 1), fetch=((T1, T2), (L, S), (LOG,))
+    ),
     "full: each ref at its own moment": World(
         needed=LOCK_AND_SLOT, budget=Budget(3, 1, 1, 0), fetch=((LOG,), (S,), (T1,), (T2,), (L,))
     ),
@@ -140,6 +142,15 @@ def test_rule_3_keeps_from_a_false_success() -> None:
     assert _without(Rules(whole=False), (I2_SUCCESS,), world) == I2_SUCCESS
 
 
+def test_rule_3_starts_again_from_the_fetch() -> None:
+    """A's claim of T1 floats. A reads back, slots first: none. The push lands. A goes on to the claim ref, finds its
+    own claim without its slot and starts again, over it. The slot is not touched, as base has just dropped it from the
+    task. The claim was whole, and how it ended is not on record.
+    """
+    world = World(needed=((S,), (S,)), changed=((), ()), budget=Budget(1, 0, 1, 0), verbs=("claim",))
+    assert _without(Rules(refetch=False), (I6_LOST,), world) == I6_LOST
+
+
 def test_rule_4_a_finished_claim_moves_before_its_locks_go() -> None:
     """B, claiming T2, reads the claim refs: none. A claims T1, and its `release --done` is torn: the lock is gone, the
     claim ref has not moved, and `done` in the log ends nothing. B goes on and finds the lock free.
@@ -215,7 +226,9 @@ def test_what_reads_back_as_whole_is_the_same_blob_on_every_ref() -> None:
     ref moved, lock not. By its token the set reads back as whole, and A is told. The floating push lands and deletes
     the lock, which has the very blob that it expects.
     """
-    world = _world(Budget(3, 2, 1, 1), "claim", "renew", "reap")._replace(tasks=(T1,), fetch=((LOG, S, T1, T2, L),))
+    world = _world(Budget(3, 2, 1, 1), "claim", "renew", "reap")._replace(
+        tasks=(T1,), fetch=((LOG, S, T1, T2, L),)
+    )
     assert _without(Rules(same=False), ALL, world) == I2_STANDS
 
 

@@ -143,11 +143,11 @@ def test_rule_3_keeps_from_a_false_success() -> None:
 
 
 def test_rule_3_starts_again_from_the_fetch() -> None:
-    """A's claim of T1 floats. A reads back, slots first: none. The push lands. A goes on to the claim ref, finds its
-    own claim without its slot and starts again, over it. The slot is not touched, as base has just dropped it from the
-    task. The claim was whole, and how it ended is not on record.
+    """A's claim of T1 floats and is killed. Base drops the slot from the task. A claims again and reads, slots first:
+    none. The push lands. A goes on to the claim ref, finds its own claim without its slot and starts again, over it.
+    The slot, no longer needed, is not part of the transaction. The claim was whole, and how it ended is not on record.
     """
-    world = World(needed=((S,), (S,)), changed=((), ()), budget=Budget(1, 0, 1, 0), verbs=("claim",))
+    world = World(needed=((S,), (S,)), changed=((), ()), budget=Budget(2, 0, 1, 0), verbs=("claim",))
     assert _without(Rules(refetch=False), (I6_LOST,), world) == I6_LOST
 
 

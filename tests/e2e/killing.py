@@ -138,8 +138,7 @@ class Ground:
         state, told = self.state(), list(self.told)
         found = problems(state.refs[0], told, torn=True)
         assert not found, "\n".join(found)
-        for clone_ in state.refs[1:]:
-            assert phantoms(clone_, state.refs[0], self.arbiter) == []
+        self.check_clones(state)
         kind = self._kind(state)
         if kind in self.seen and not self.thorough:
             return
@@ -166,6 +165,11 @@ class Ground:
         self.told[:] = told
         self.restore(state)
         self.run_out(debris=True)
+
+    def check_clones(self, state: State) -> None:
+        """No clone has refs of its own making."""
+        for clone_ in state.refs[1:]:
+            assert phantoms(clone_, state.refs[0], self.arbiter) == []
 
     def come_back(self, verb: Verb) -> None:
         """The same agent claims: it gets the task, or is told whose it is and how to go on."""

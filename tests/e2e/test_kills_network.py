@@ -64,6 +64,7 @@ def test_a_push_that_is_lost_again_and_again(verb: Verb, server: HttpOrigin, her
     if verb.name in ("claim", "steal"):
         assert result.error["details"]["expiresAt"] in result.error["message"]
     assert live(here.arbiter) == before
+    here.check_clones(here.state())
     here.come_back(verb)
 
 
@@ -154,6 +155,7 @@ def test_a_server_that_forbids_it(verb: Verb, server: HttpOrigin, here: Ground) 
     assert (result.code, result.error_code) == (3, "remote-rejected"), str(result)
     assert live(here.arbiter) == before
     assert [len(names) for names in here.state().tokens] == tokens
+    here.check_clones(here.state())
 
 
 @needs_strace

@@ -51,23 +51,45 @@ def test_here_and_the_command_goes_on(verb: Verb, tmp_path: Path, forked: ForkSe
 
 @pytest.mark.parametrize("verb", [_NAMED["claim"], _NAMED["steal"]], ids=lambda verb: verb.name)
 def test_here_and_another_task_needs_a_lock_of_it(verb: Verb, tmp_path: Path, forked: ForkServer) -> None:
-    """A lock that is there, or that a claim lists which is, is taken until the lease has run out, and no longer."""
     here = ground("local", tmp_path, forked)
     for done in range(here.edits(verb) + 1):
         here.wrapper.clear()
         here.wrapper.tear(done)
         assert here.kill(verb).code == -9
-        refs = read(here.arbiter)
-        # Of another task only the refs are read, not the log: a claim that has ended counts until it is cleared away.
-        free = lock_ref("y") not in refs.keys and not refs.claims
-        here.places["b"].git("switch", "-q", "-C", "other", "work-b")
-        rival = here.run("b", "claim", RIVAL)
-        assert (rival.code, rival.error_code) == ((0, None) if free else (2, "lock-held")), f"{done}: {rival}"
-        if not free:
-            here.turn_clock(2 * EXPIRED_AGAIN)
-            here.follow("b", rival, RIVAL)
-        here.run("b", "check", RIVAL, ok=True)
-        assert len(check(here.arbiter, here.told, torn=True).held()) == 1
+        _rival(here)
+
+
+@needs_strace
+def test_at_the_server_and_another_task_needs_a_lock_of_it(tmp_path: Path, forked: ForkServer) -> None:
+    """A push moves what is there first: the claim ref is the thief's already, the lock still the old holder's."""
+    here, verb = ground("remote", tmp_path, forked), _NAMED["steal"]
+    here.edits(verb)
+    for k in range(1, 40):
+        here.wrapper.clear()
+        here.wrapper.kill("after", "push")
+        with torn_receive_pack(here.places["a"], k):
+            assert here.kill(verb).code == -9
+        done = here.is_done()
+        here.unlock()
+        _rival(here)
+        if done:
+            return
+    raise AssertionError("it never came to its end")
+
+
+def _rival(here: Ground) -> None:
+    """A lock that is there, or that a claim lists which is, is taken until the lease has run out, and no longer."""
+    refs = read(here.arbiter)
+    # Of another task only the refs are read, not the log: a claim that has ended counts until it is cleared away.
+    free = lock_ref("y") not in refs.keys and not refs.claims
+    here.places["b"].git("switch", "-q", "-C", "other", "work-b")
+    rival = here.run("b", "claim", RIVAL)
+    assert (rival.code, rival.error_code) == ((0, None) if free else (2, "lock-held")), str(rival)
+    if not free:
+        here.turn_clock(2 * EXPIRED_AGAIN)
+        here.follow("b", rival, RIVAL)
+    here.run("b", "check", RIVAL, ok=True)
+    assert len(check(here.arbiter, here.told, torn=True).held()) == 1
 
 
 @pytest.mark.parametrize("first", [_NAMED["claim"], _NAMED["steal"]], ids=lambda verb: verb.name)

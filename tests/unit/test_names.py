@@ -122,6 +122,18 @@ def test_not_a_branch(text: str) -> None:
         names.parse_branch(text)
 
 
+@pytest.mark.parametrize("letter", ["a", "ä"])
+def test_a_branch_has_at_most_a_thousand_bytes(letter: str) -> None:
+    """As much as a claim has room for; git takes more."""
+    size = len(letter.encode())
+    parts = [letter * (200 // size) for _ in range(4)]
+    longest = "/".join([*parts, letter * (196 // size)])
+    assert len(longest.encode()) == 1000
+    assert names.parse_branch(longest) == longest
+    with pytest.raises(ValueError, match="is not a branch name"):
+        names.parse_branch(longest + "a")
+
+
 def test_where_refs_live() -> None:
     assert names.claim_ref(TASK) == "refs/swarm/task-claims/T-20260814-abcdef01"
     assert names.lock_ref(LockKey("spec-lock")) == "refs/swarm/task-locks/474cc8e6e4f0452f"
@@ -154,6 +166,7 @@ def test_refs_are_read_back() -> None:
         f"refs/swarm/task-claims/{TASK}/x",
         "refs/swarm/task-claims/",
         f"x/refs/swarm/task-claims/{TASK}",
+        f"refs/swarm/task_claims/{TASK}",
     ],
 )
 def test_not_a_claim_ref(ref: str) -> None:

@@ -197,6 +197,7 @@ CHANGES: dict[str, tuple[dict[str, Any], str, dict[str, Any]]] = {
     "token hash short": ({"tokenHash": HEX * 2}, "tokenHash: ", {}),
     "slot of no kind": ({"slots": ["lock:a"]}, "slots: not a slot key", {"slots": ["agent:a"]}),
     "slots unsorted": ({"slots": ["wip:a:1", "agent:a"]}, "slots: not sorted", {"slots": ["agent:a", "wip:a:1"]}),
+    "slot over 120": ({"slots": ["agent:" + "a" * 115]}, "slots: not a slot key", {"slots": ["agent:" + "a" * 114]}),
     "slot with an escape": ({"slots": ["agent:\x1b"]}, "slots: not a slot key", {"slots": ["agent:b"]}),
     "local false": ({"local": False}, "local: not true", {"local": ...}),
     "local one": ({"local": 1}, "local: not true", {"local": True}),
@@ -281,6 +282,12 @@ BYTES = {
 def test_bytes_that_are_no_claim(case: str) -> None:
     data, words = BYTES[case]
     assert words in fault(data)
+
+
+def test_what_is_no_json_is_not_written() -> None:
+    for number in (float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="not JSON compliant"):
+            encode(claim(unknown={"x": number}))
 
 
 def test_blanks_around_it_and_another_order_are_read() -> None:

@@ -23,10 +23,9 @@ KINDS = ("local", "remote")
 TASK = task_id(1)
 #: Another task that needs one of the same locks.
 RIVAL = task_id(2)
+TASK_FILE = task_file(TASK, locks=["x", "y"])
 #: Tasks of two locks; each needs a slot, of which there are two.
-FILES = board_files(
-    [task_file(TASK, locks=["x", "y"]), task_file(RIVAL, locks=["y", "z"])], config={"wip": {"implementation": 2}}
-)
+FILES = board_files([TASK_FILE, task_file(RIVAL, locks=["y", "z"])], config={"wip": {"implementation": 2}})
 #: Minutes after which every lease of 30 minutes has run out, and once more.
 EXPIRED, EXPIRED_AGAIN = 31, 62
 

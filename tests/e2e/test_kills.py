@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.killing import KINDS, VERBS, Verb, git_commands, ground
+from tests.e2e.killing import KINDS, TASK, TASK_FILE, VERBS, Verb, git_commands, ground
+from tests.support.board import moved
 from tests.support.forked import ForkServer
 from tests.support.git_wrapper import When
+from tests.support.invariants_of_refs import check
 
+_REOPEN = next(verb for verb in VERBS if verb.name == "reopen")
 #: The git commands that leave something behind.
 _WRITE = ("hash-object", "fetch", "push", "update-ref")
 
@@ -51,6 +55,41 @@ def test_before_each_step_of_its_own(kind: str, verb: Verb, tmp_path: Path, fork
             assert here.kill(verb, events=log, die_at=number).code == -9, step
             assert len(log.read_text().splitlines()) == number
             here.settle(verb)
+
+
+@each_kind
+def test_reaping_what_base_has_merged(kind: str, tmp_path: Path, forked: ForkServer) -> None:
+    """The completion record goes, and the log has the end of it once, whenever its reaper died."""
+    here, verb = ground(kind, tmp_path, forked), replace(_REOPEN, command="reap")
+    here.begin(verb)
+    here.arbiter.commit(moved(TASK_FILE, "done"), branch="main" if kind == "remote" else None)
+    assert here.edits(verb) > 0
+    moments: tuple[When, ...] = ("before", "after")
+    for when in moments:
+        here.wrapper.clear()
+        here.wrapper.kill(when, "push" if kind == "remote" else "update-ref")
+        assert here.kill(verb).code == -9
+        here.run("b", "reap", ok=True)
+        assert here.is_done()
+        refs = check(here.arbiter, here.told)
+        assert [entry.outcome for entry in refs.log[TASK]] == ["done"]
+
+
+def test_what_a_killed_fetch_left(tmp_path: Path, forked: ForkServer) -> None:
+    """It is in nobody's way, and goes with the first command an hour later."""
+    here = ground("remote", tmp_path, forked)
+    place = here.places["a"]
+    here.wrapper.kill("after", "fetch")
+    assert here.run("a", "claim", TASK, env=here.wrapper.env).code == -9
+    (left,) = place.refs("refs/swarm-fetch/").items()
+    here.run("a", "claim", TASK, ok=True)
+    assert list(place.refs("refs/swarm-fetch/").items()) == [left]
+    started = left[0].split("/")[2].partition("-")[0]
+    older = left[0].replace(started, str(int(started) - 3601))
+    place.git("update-ref", older, left[1])
+    place.git("update-ref", "-d", left[0])
+    here.run("a", "status", ok=True)
+    assert place.refs("refs/swarm-fetch/") == {}
 
 
 def _moments(number: int, word: str, thorough: bool) -> tuple[When, ...]:

@@ -95,7 +95,7 @@ def _rival(here: Ground) -> None:
 @pytest.mark.parametrize("first", [_NAMED["claim"], _NAMED["steal"]], ids=lambda verb: verb.name)
 def test_here_twice(first: Verb, tmp_path: Path, forked: ForkServer, thorough: bool) -> None:
     """Who repairs what was torn dies at it as well: by the same agent, and by another once the lease has run out."""
-    here = ground("local", tmp_path, forked, thorough)
+    here = ground("local", tmp_path, forked)
     edits = here.edits(first)
     for again in (f"a claim {TASK}", f"b claim {TASK}", f"b steal {TASK}", "b reap"):
         who, *args = again.split(" ")

@@ -30,6 +30,7 @@ LOCK = ((L,), (L,))
 LOCK_AND_SLOT = ((S, L), (L,))
 #: A coarser fetch than the default, for the widest bounds.
 TWO_MOMENTS = ((LOG, S, T1, T2), (L,))
+WITHOUT_DONE = ("claim", "renew", "release", "steal", "reap")
 LAPSES = ("claim", "renew", "lapse", "release", "steal", "reap")
 #: Bounds, in this order: commands, torn, unanswered, leases that run out.
 EVERYWHERE = {
@@ -39,8 +40,8 @@ EVERYWHERE = {
     "two torn": World(needed=LOCK, budget=Budget(3, 2, 0, 1)),
     "no keys": World(needed=((), ()), budget=Budget(3, 1, 0, 1)),
     "leases ended at will": World(needed=LOCK, budget=Budget(3, 1, 0, 1), verbs=LAPSES),
-    "base moves the lock": World(needed=((), (L,)), changed=LOCK, budget=Budget(3, 1, 0, 1)),
-    "three agents": World(needed=LOCK, budget=Budget(3, 1, 0, 1), agents=3),
+    "base moves the lock": World(needed=((), (L,)), changed=LOCK, budget=Budget(3, 1, 0, 1), verbs=WITHOUT_DONE),
+    "three agents": World(needed=LOCK, budget=Budget(3, 1, 0, 1), verbs=WITHOUT_DONE, agents=3),
 }
 ONLY_IN_FULL = {
     "full: a lock and a slot": World(needed=LOCK_AND_SLOT, budget=Budget(3, 1, 1, 1)),
@@ -57,9 +58,7 @@ ONLY_IN_FULL = {
     "full: base moves the lock": World(needed=((), (L,)), changed=LOCK, budget=Budget(3, 2, 0, 2)),
     "full: base moves the slot": World(needed=((), (S,)), changed=((S,), (S,)), budget=Budget(3, 1, 1, 1)),
     "full: locks read first": World(needed=LOCK, budget=Budget(3, 1, 1, 1), fetch=((L, S), (LOG,), (T1, T2))),
-    "full: the log read last": World(
-        needed=LOCK, budget=Budget(3, 1, 1, 1), fetch=((T1, T2), (L, S), (LOG,))
-    ),
+    "full: the log read last": World(needed=LOCK, budget=Budget(3, 1, 1, 1), fetch=((T1, T2), (L, S), (LOG,))),
     "full: each ref at its own moment": World(
         needed=LOCK_AND_SLOT, budget=Budget(3, 1, 1, 0), fetch=((LOG,), (S,), (T1,), (T2,), (L,))
     ),
@@ -226,9 +225,7 @@ def test_what_reads_back_as_whole_is_the_same_blob_on_every_ref() -> None:
     ref moved, lock not. By its token the set reads back as whole, and A is told. The floating push lands and deletes
     the lock, which has the very blob that it expects.
     """
-    world = _world(Budget(3, 2, 1, 1), "claim", "renew", "reap")._replace(
-        tasks=(T1,), fetch=((LOG, S, T1, T2, L),)
-    )
+    world = _world(Budget(3, 2, 1, 1), "claim", "renew", "reap")._replace(tasks=(T1,), fetch=((LOG, S, T1, T2, L),))
     assert _without(Rules(same=False), ALL, world) == I2_STANDS
 
 

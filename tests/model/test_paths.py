@@ -14,11 +14,11 @@ from tests.model.world import World, start
 
 @pytest.fixture(scope="module", params=[True, False], ids=["remote", "local"])
 def paths(request: pytest.FixtureRequest) -> list[Path]:
-    return sample(1, 24, bool(request.param))
+    return sample(1, 16, bool(request.param))
 
 
 def test_a_sample_is_the_same_for_the_same_seed(paths: list[Path]) -> None:
-    again = sample(1, 24, paths[0].remote)
+    again = sample(1, 16, paths[0].remote)
     assert again == paths
     assert sample(2, 3, paths[0].remote) != paths[:3]
 

@@ -433,6 +433,15 @@ def test_what_is_not_queued_is_not_judged_by_a_file_that_was_not_read() -> None:
     assert Scene().planned("planned").capped("implementation", 0).found_in(State.DONE).codes() == ["task-not-queued"]
 
 
+def test_only_what_integrates_waits_for_the_others_of_its_milestone() -> None:
+    assert Scene().planned(tasks=[1, 2], integration=3).where(_2="queued", _3="queued").codes() == []
+
+
+def test_the_revision_of_the_plan_is_what_a_claim_records() -> None:
+    assert Scene().planned(revision=9, manifest_revision=9).candidate().plan_revision == 9
+    assert Scene().candidate().plan_revision == 0
+
+
 def test_an_own_lock_is_not_told_beside_the_claim_that_has_it() -> None:
     assert WITH_LOCK.while_held(claim(1, "ann", locks=["k"])).codes() == ["claim-held"]
 
@@ -494,7 +503,8 @@ def test_held_in_this_clone_says_so() -> None:
 @pytest.mark.parametrize(("left", "hint"), [(20, "swarm tasks --ready"), (-1, "swarm reap")])
 def test_a_lock_says_which_key_and_by_which_claim(left: float, hint: str) -> None:
     (reason,) = WITH_LOCK.while_held(claim(2, "ann", left=left, locks=["k"])).reasons()
-    assert reason.message.startswith(f"lock k is held by ann for {task(2)}, ")
+    when = {20: "until 2026-08-14T09:50:00.000Z", -1: "expired at 2026-08-14T09:29:00.000Z"}[int(left)]
+    assert reason.message == f"lock k is held by ann for {task(2)}, {when}"
     assert (reason.hint, reason.details["lock"], reason.details["expired"]) == (hint, "k", left < 0)
 
 
@@ -584,6 +594,15 @@ def test_claims_without_slots_count_although_slots_are_free() -> None:
     assert scene.codes() == ["wip-limit"]
 
 
+def test_a_claim_with_a_slot_counts_as_what_the_slot_says() -> None:
+    """Whatever base says of its task by now."""
+    planning = replace(IN_SLOT, slots=(wip_slot("planning", 1),))
+    scene = replace(CAPPED, kinds={task(2): Kind.IMPLEMENTATION})
+    assert scene.while_held(planning).codes() == []
+    assert scene.while_held(replace(planning, slots=())).codes() == ["wip-limit"]
+    assert replace(scene, kinds={task(2): Kind.PLANNING}).while_held(IN_SLOT).codes() == ["wip-limit"]
+
+
 def test_the_slots_are_sorted() -> None:
     assert slots(CAPPED.configured(one_claim_per_agent=True)) == (HER_SLOT, SLOT)
     assert list(slots(CAPPED.configured(one_claim_per_agent=True))) == sorted([HER_SLOT, SLOT])
@@ -603,6 +622,13 @@ def test_ready_for_anybody_leaves_out_what_depends_on_who_asks() -> None:
     kept = Scene().with_task(reserved_for="ann")
     assert [one.code for one in readiness(kept.candidate(), None, kept.situation())] == ["reserved"]
     assert readiness(kept.candidate(), AgentName("ann"), kept.situation()) == []
+
+
+def test_under_ones_own_name_a_claim_may_be_ones_own_until_tokens_were_tried() -> None:
+    scene = Scene().asked_by("ann").while_held(ON_IT)
+    (shown,) = readiness(scene.candidate(), AgentName("ann"), scene.situation())
+    assert shown.hint == "swarm tasks --ready"
+    assert "token" not in shown.message
 
 
 # What a new claim may overwrite.

@@ -437,6 +437,33 @@ def test_only_what_integrates_waits_for_the_others_of_its_milestone() -> None:
     assert Scene().planned(tasks=[1, 2], integration=3).where(_2="queued", _3="queued").codes() == []
 
 
+def test_a_dependency_that_is_of_the_milestone_too_is_told_once() -> None:
+    scene = Scene().with_task(depends_on=[task(2)]).planned(tasks=[2, 3], integration=1)
+    assert scene.where(_2="queued", _3="done").codes() == ["dependency-open"]
+    assert scene.where(_2="done", _3="queued").codes() == ["dependency-open"]
+
+
+def test_which_of_plan_and_manifest_is_missing() -> None:
+    planned = Scene().planned()
+    assert "has no .agents/plan.md" in reason_of(replace(planned, plan=None))[0]
+    assert "has no .agents/manifest.yaml" in reason_of(replace(planned, manifest=None))[0]
+
+
+def test_a_task_that_is_held_twice_is_told_once_as_the_remote_has_it() -> None:
+    scene = Scene().while_held(ON_IT).while_unpublished(claim(1, "bob"))
+    assert scene.codes() == ["claim-held"]
+    assert "held by ann" in reason_of(scene)[0]
+
+
+def test_held_under_ones_own_name_is_not_told_as_busy_too() -> None:
+    assert ONE_EACH.while_held(claim(1, "zoe")).codes() == ["claim-held"]
+
+
+def test_a_full_cap_is_told_although_a_slot_does_not_read() -> None:
+    scene = CAPPED.with_broken(slot_ref(SLOT)).while_held(claim(2, "ann"))
+    assert scene.codes() == ["wip-limit"]
+
+
 def test_the_revision_of_the_plan_is_what_a_claim_records() -> None:
     assert Scene().planned(revision=9, manifest_revision=9).candidate().plan_revision == 9
     assert Scene().candidate().plan_revision == 0

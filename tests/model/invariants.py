@@ -46,9 +46,7 @@ TWO_HOLDERS = (I1_BELIEF, I1_RECORD)
 ALL = (I1_BELIEF, I1_ONE, I1_RECORD, I2_SUCCESS, I2_STANDS, I2_RELEASE, I4_WEDGE, I5_STALE, I6_LOST)
 
 
-def violations(
-    world: World, step: Step, state: State, wedges: dict[object, str | None]
-) -> Iterator[tuple[str, str]]:
+def violations(world: World, step: Step, state: State, wedges: dict[object, str | None]) -> Iterator[tuple[str, str]]:
     """Each invariant that `state`, reached by `step`, breaks, with the particulars. `wedges` remembers answers."""
     yield from _beliefs(world, state)
     yield from _records(world, state)
@@ -128,9 +126,7 @@ def _released(world: World, step: Step, state: State, blob: Blob) -> Iterator[tu
         return
     last = blob.token - blob.token % PER_TASK + PER_TASK
     for newer in range(blob.token + 1, last):
-        if state.told >> newer & 1 and not any(
-            has(state.log, newer, outcome) for outcome in (RELEASED, DONE)
-        ):
+        if state.told >> newer & 1 and not any(has(state.log, newer, outcome) for outcome in (RELEASED, DONE)):
             yield I5_STALE, f"{token_name(newer)} was lost, and its agent is told released"
 
 

@@ -117,9 +117,7 @@ class Path:
         found = {event.outcome for event in self.events} | {event.kind for event in self.events}
         found |= {"killed" for event in self.events if event.killed}
         found |= {"unanswered" for event in self.events if not event.answered and not event.killed}
-        found |= {
-            "held" for event in self.events if event.kind == "start" and not event.told and _held(self, event)
-        }
+        found |= {"held" for event in self.events if event.kind == "start" and not event.told and _held(self, event)}
         return frozenset(found & set(FEATURES))
 
 
@@ -159,9 +157,7 @@ def _path_of(value: dict[str, Any]) -> Path:
 
 def _event_of(value: dict[str, Any]) -> Event:
     edits = tuple(RefEdit(**edit) for edit in value["edits"])
-    return Event(
-        **{**value, "command": tuple(value["command"]), "landed": tuple(value["landed"]), "edits": edits}
-    )
+    return Event(**{**value, "command": tuple(value["command"]), "landed": tuple(value["landed"]), "edits": edits})
 
 
 # Walks
@@ -189,9 +185,7 @@ def _walk(chance: random.Random, remote: bool) -> list[tuple[Step, State]] | Non
     steps: list[tuple[Step, State]] = []
     length = chance.randint(5, 12)
     while len(steps) < length or any(process.command is not None for process in state.processes):
-        found = [
-            (step, after) for step, after in successors(WORLD, state) if _replayable(state, step, remote)
-        ]
+        found = [(step, after) for step, after in successors(WORLD, state) if _replayable(state, step, remote)]
         if not found or len(steps) > 25:
             return steps if steps and not any(process.command for process in state.processes) else None
         kinds = sorted({_kind(step) for step, _ in found})

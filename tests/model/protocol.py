@@ -476,9 +476,7 @@ def _end_leftovers(c: Context, outcome: int) -> Decision:
         return Tell("claim-lost", REFUSED)
     claim = Blob(newest, newest, c.command.target, KEYS, (), False)
     edits = tuple(
-        Edit(key, there, None)
-        for key in KEYS
-        if (there := c.view.refs[key]) is not None and there.token == newest
+        Edit(key, there, None) for key in KEYS if (there := c.view.refs[key]) is not None and there.token == newest
     )
     told = Tell("released", ENDED, claim)
     return Message(edits, told, newest) if edits else told

@@ -107,11 +107,7 @@ def read_on(
                 yield process, decision, parts
                 return
             process = process._replace(rereads=decision)
-        elif (
-            process.sends == 0
-            and command.target in parts
-            and hopeless(_context(world, number, process, expired))
-        ):
+        elif process.sends == 0 and command.target in parts and hopeless(_context(world, number, process, expired)):
             return
         yield process, None, parts
 

@@ -23,9 +23,7 @@ class Violation:
 
     def __str__(self) -> str:
         lines = [f"{self.invariant}: {self.particulars}"]
-        lines += [
-            f"  {number}. {describe(step, state)}" for number, (step, state) in enumerate(self.steps, 1)
-        ]
+        lines += [f"  {number}. {describe(step, state)}" for number, (step, state) in enumerate(self.steps, 1)]
         return "\n".join(lines)
 
 

@@ -40,9 +40,7 @@ EVERYWHERE = {
     "two torn": World(needed=LOCK, budget=Budget(3, 2, 0, 1)),
     "no keys": World(needed=((), ()), budget=Budget(3, 1, 0, 1)),
     "leases ended at will": World(needed=LOCK, budget=Budget(3, 1, 0, 1), verbs=LAPSES),
-    "base moves the lock": World(
-        needed=((), (L,)), changed=LOCK, budget=Budget(3, 1, 0, 1), verbs=WITHOUT_DONE
-    ),
+    "base moves the lock": World(needed=((), (L,)), changed=LOCK, budget=Budget(3, 1, 0, 1), verbs=WITHOUT_DONE),
     "three agents": World(needed=LOCK, budget=Budget(3, 1, 0, 1), verbs=WITHOUT_DONE, agents=3),
 }
 ONLY_IN_FULL = {
@@ -60,9 +58,7 @@ ONLY_IN_FULL = {
     "full: base moves the lock": World(needed=((), (L,)), changed=LOCK, budget=Budget(3, 2, 0, 2)),
     "full: base moves the slot": World(needed=((), (S,)), changed=((S,), (S,)), budget=Budget(3, 1, 1, 1)),
     "full: locks read first": World(needed=LOCK, budget=Budget(3, 1, 1, 1), fetch=((L, S), (LOG,), (T1, T2))),
-    "full: the log read last": World(
-        needed=LOCK, budget=Budget(3, 1, 1, 1), fetch=((T1, T2), (L, S), (LOG,))
-    ),
+    "full: the log read last": World(needed=LOCK, budget=Budget(3, 1, 1, 1), fetch=((T1, T2), (L, S), (LOG,))),
     "full: each ref at its own moment": World(
         needed=LOCK_AND_SLOT, budget=Budget(3, 1, 1, 0), fetch=((LOG,), (S,), (T1,), (T2,), (L,))
     ),

@@ -73,9 +73,7 @@ def _pause(pause: Pause) -> str:
 
 
 def command_name(command: Command) -> str:
-    return f"{command.verb} {REF_NAMES[command.target]}" + (
-        " (its keys changed on base)" if command.changed else ""
-    )
+    return f"{command.verb} {REF_NAMES[command.target]}" + (" (its keys changed on base)" if command.changed else "")
 
 
 def edits_name(message: Message) -> str:

@@ -55,9 +55,7 @@ def applications(world: World, state: State, number: int) -> Iterator[tuple[Step
         less = budget._replace(unanswered=budget.unanswered - 1)
         yield from _unanswered(step, landed._replace(budget=less), number)
         floating = tuple(sorted((*state.late, message), key=_order))
-        yield from _unanswered(
-            step._replace(kind="floats"), state._replace(late=floating, budget=less), number
-        )
+        yield from _unanswered(step._replace(kind="floats"), state._replace(late=floating, budget=less), number)
 
 
 def _doubt(rules: Rules, state: State, process: Process, message: Message) -> str | None:

@@ -12,12 +12,12 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
 from claims.errors import SwarmError, Undecided
 from claims.names import ObjectId, RefName
+from claims.values import dataclass
 
 MINIMUM_VERSION = (2, 38)
 #: Seconds until a git process is ended. Those that cross the network are given their own by the caller.

@@ -5,7 +5,6 @@ The parsers raise ValueError with a line that says what is wrong; callers know t
 
 from __future__ import annotations
 
-import hashlib
 import re
 from datetime import datetime
 from typing import NewType
@@ -146,6 +145,8 @@ def task_and_stamp_of_log_ref(ref: str) -> tuple[TaskId, datetime]:
 
 
 def _short_hash(key: str) -> str:
+    import hashlib  # OpenSSL takes 3 ms to load, and most commands that read need no hash
+
     return hashlib.sha256(key.encode()).hexdigest()[:16]
 
 

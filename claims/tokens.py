@@ -6,7 +6,6 @@ a crash can do leaves a claim whose maker has lost its token. The winner renames
 
 from __future__ import annotations
 
-import hashlib
 import os
 from pathlib import Path
 
@@ -31,6 +30,8 @@ class Token:
 
 def hash_of(secret: str) -> str:
     """The `tokenHash` of a token: sha256 of it without a line end."""
+    import hashlib  # as in claims.names
+
     return hashlib.sha256(secret.rstrip("\r\n").encode("utf-8", "surrogateescape")).hexdigest()
 
 

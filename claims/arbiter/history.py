@@ -10,7 +10,6 @@ import os
 import shutil
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
@@ -23,6 +22,7 @@ from claims.git import ANY_END, Git, Objects, ProcessTimedOut, top_level
 from claims.names import ARCHIVE, LOG, ObjectId, RefName, TaskId, log_prefix, log_ref, task_and_stamp_of_log_ref
 from claims.session import Session
 from claims.transaction import Transaction
+from claims.values import dataclass
 
 #: Below the private git directory. The name goes on with the unix seconds of its making.
 _SCRATCH = "scratch-"

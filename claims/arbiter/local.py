@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from claims.arbiter import Outcome, Reading, Verdict
 from claims.arbiter.reading import build_ledger, list_refs, read_entries, resolve_base, resolve_refs
@@ -12,6 +11,7 @@ from claims.names import CLAIMS, LIVE, LOG, ObjectId, RefName, TaskId, branch_re
 from claims.notice import Notice
 from claims.session import Session
 from claims.transaction import Edit, Transaction
+from claims.values import replace
 
 
 class LocalArbiter:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 
 from claims.arbiter import Outcome, Reading, Verdict, mirror, porcelain
 from claims.arbiter.local import current_ids, update_refs, write_blob
@@ -17,6 +16,7 @@ from claims.names import CLAIMS, FETCHES, LIVE, ObjectId, RefName, TaskId, branc
 from claims.notice import Notice
 from claims.session import Session
 from claims.transaction import Edit, Transaction
+from claims.values import replace
 
 #: Seconds after which what a killed fetch left behind is cleared away.
 _LEFTOVER_AGE = 3600

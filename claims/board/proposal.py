@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from claims.board import fields
 from claims.board.node import Malformed
 from claims.board.strict_yaml import split_front_matter
 from claims.names import AgentName, ProposalId, TaskId, parse_agent, parse_proposal_id, parse_task_id
+from claims.values import dataclass
 
 FOLDER = ".agents/proposals"
 CODE = "malformed-task"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from typing import Any
 
 import click
@@ -14,6 +13,7 @@ from claims.cli import options, render
 from claims.cli.wire import Work, perform
 from claims.git import printable
 from claims.operations.log import Log, log
+from claims.values import replace
 
 
 @click.command("log")

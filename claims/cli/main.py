@@ -76,10 +76,9 @@ def swarm(context: click.Context) -> None:
         context.exit(EXIT_USAGE)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """The console script. Exits with a status of `claims.errors`; never shows a traceback unless SWARM_DEBUG=1."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    sys.exit(run(swarm, "swarm", given))
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line; a status of `claims.errors`. Never shows a traceback unless SWARM_DEBUG=1."""
+    return run(swarm, "swarm", list(sys.argv[1:] if arguments is None else arguments))
 
 
 def run(group: click.Group, name: str, arguments: list[str]) -> int:

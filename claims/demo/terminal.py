@@ -37,9 +37,9 @@ _GIT_CONFIG = """\
 # The commands of the very installation that runs the demo, whatever PATH says.
 _SCRIPT = """\
 #!/bin/sh
-exec {python} -c 'import sys; from {module} import main; main(sys.argv[1:])' "$@"
+exec {python} -c 'from {module}.cli.start import {name}; {name}()' "$@"
 """
-_COMMANDS = {"swarm": "claims.cli.main", "swarm-gate": "gate.cli.main"}
+_COMMANDS = {"swarm": ("claims", "swarm"), "swarm-gate": ("gate", "swarm_gate")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def _furnish(folder: Path) -> None:
     (folder / "home").mkdir()
     (folder / "home" / ".gitconfig").write_text(_GIT_CONFIG, "utf-8")
     (folder / "bin").mkdir()
-    for name, module in _COMMANDS.items():
+    for name, (module, function) in _COMMANDS.items():
         program = folder / "bin" / name
-        program.write_text(_SCRIPT.format(python=shlex.quote(sys.executable), module=module), "utf-8")
+        program.write_text(_SCRIPT.format(python=shlex.quote(sys.executable), module=module, name=function), "utf-8")
         program.chmod(0o755)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import TypeVar
@@ -23,6 +22,7 @@ from claims.names import LockKey, TaskId, parse_lock_key
 from claims.notice import Notice
 from claims.operations.task_ids import the_one, whole_id
 from claims.operations.writing import Replacement, alone_in, write
+from claims.values import dataclass
 
 T = TypeVar("T")
 

@@ -6,7 +6,6 @@ after everything that the transaction had to bring about has been read back (rul
 
 from __future__ import annotations
 
-import random
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -179,6 +178,8 @@ def _may_still_land(words: str, unknown: _Unknown[T]) -> SwarmError:
 
 def jitter(refusals: int) -> float:
     """Seconds to wait after the n-th refusal that nothing on the board explains."""
+    import random
+
     return _PAUSES[min(refusals - 1, len(_PAUSES) - 1)] * random.random()  # noqa: S311 - not a secret
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from claims.board.task import State, compose_task, task_path
 from claims.board.worktree import WorkTree
 from claims.names import TaskId
 from claims.operations.writing import alone_in, write
+from claims.values import dataclass
 
 #: The milestone that a new manifest has.
 MILESTONE = "m1"

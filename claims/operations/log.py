@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +15,7 @@ from claims.names import ARCHIVE, TaskId
 from claims.notice import Notice
 from claims.operations.result import claim_json
 from claims.record import closed_to_json
+from claims.values import dataclass
 
 _NAMED = 10
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -26,6 +25,7 @@ from claims.operations.mentions import mentioned
 from claims.record import MAX_LEASE
 from claims.session import Session
 from claims.transaction import Edit, Transaction
+from claims.values import dataclass
 
 #: Refs that are deleted at once. A larger transaction holds git's packed-refs.lock for too long.
 _AT_ONCE = 100

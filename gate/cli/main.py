@@ -55,6 +55,6 @@ def swarm_gate(context: click.Context) -> None:
         context.exit(EXIT_USAGE)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """The console script. Exits with a status of `claims.errors`."""
-    sys.exit(run(swarm_gate, "swarm-gate", list(sys.argv[1:] if arguments is None else arguments)))
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line; a status of `claims.errors`."""
+    return run(swarm_gate, "swarm-gate", list(sys.argv[1:] if arguments is None else arguments))

@@ -24,8 +24,8 @@ clock.now = lambda: clock.cut(began + 60 * (real() - began))
 from claims.cli import renew_every
 wait = renew_every._Stop.wait
 renew_every._Stop.wait = lambda self, seconds: wait(self, seconds / 60)
-from claims.cli.main import main
-main()
+from claims.cli.start import swarm
+swarm()
 """
 
 

@@ -113,7 +113,7 @@ def _become(command: dict[str, Any], ready: int, go: int) -> NoReturn:
         os.close(go)
         if command["events"] is not None:
             _watch(command["events"], command["die_at"])
-        importlib.import_module("claims.cli.main").main()
+        code = importlib.import_module("claims.cli.main").main()
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
     except BaseException:  # noqa: BLE001 - a child must never return into the server's loop

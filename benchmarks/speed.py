@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import floor, scenes, table
-from benchmarks.counting import network_operations
 from benchmarks.install import Installed
 from benchmarks.measure import WARM_UP, Action, Sample, in_turn, run
 from benchmarks.scenes import Scene
@@ -20,6 +19,8 @@ COMMANDS = ("claim", "renew", "check", "status", "release")
 #: At most this many times the floor, by place.
 LIMITS = {"local": 1.6, "file": 1.5, "http": 1.4}
 LIMITED = ("claim", "status")
+#: Boards whose commands load ruamel.yaml, which no floor has, are shown without a limit.
+LOADS_RUAMEL = "full YAML"
 
 _HEAD = ("", "median", "p95", "floor", "ratio", "limit", "bare", "ratio", "git", "network")
 _NOTE = """\
@@ -55,10 +56,15 @@ class Row:
 
     @property
     def is_over(self) -> bool:
-        return self.command in LIMITED and self.ratio > LIMITS[self.place]
+        return self.limit is not None and self.ratio > self.limit
+
+    @property
+    def limit(self) -> float | None:
+        """What the ratio may be; None where nothing is promised."""
+        return LIMITS[self.place] if self.command in LIMITED and LOADS_RUAMEL not in self.label else None
 
     def cells(self) -> list[str]:
-        limit = table.times(LIMITS[self.place]) if self.command in LIMITED else ""
+        limit = "" if self.limit is None else table.times(self.limit)
         return [
             self.label,
             table.ms(self.taken.median),
@@ -129,10 +135,10 @@ class Bench:
             self._run("claim", number, self._env)
         wrapper.clear()
         self._run(command, number, {**self._env, **wrapper.env})
-        calls = wrapper.log
+        counts = len(wrapper.log), len(wrapper.network_operations)
         if command != "release":
             self._run("release", number, self._env)
-        return len(calls), len(network_operations(calls))
+        return counts
 
 
 def tables(folder: Path, installed: Installed, env: Mapping[str, str], rounds: int) -> list[str]:
@@ -146,7 +152,7 @@ def tables(folder: Path, installed: Installed, env: Mapping[str, str], rounds: i
             for name, label, files, timed in (
                 ("plain", "{command}", scenes.plain_board(tasks), COMMANDS),
                 ("full", "{command}, plan and caps", scenes.full_board(tasks), LIMITED),
-                ("braces", "{command}, full YAML", scenes.braced_board(tasks), ("claim",)),
+                ("braces", f"{{command}}, {LOADS_RUAMEL}", scenes.braced_board(tasks), ("claim",)),
             ):
                 scene = scenes.build(folder / place / name, place, files, server)
                 rows += Bench(scene, installed, env).rows(label, timed, rounds, wrapper)

@@ -29,6 +29,9 @@ FILES = board_files([TASK_FILE, task_file(RIVAL, locks=["y", "z"])], config={"wi
 #: Minutes after which every lease of 30 minutes has run out, and once more.
 EXPIRED, EXPIRED_AGAIN = 31, 62
 
+#: The kinds of states that a test of this run has gone on from.
+_GONE_ON_FROM: set[object] = set()
+
 #: Names and contents of token files.
 _Tokens: TypeAlias = Mapping[str, str]
 
@@ -79,7 +82,7 @@ class Ground:
     places: dict[str, Repo]
     forked: ForkServer
     folder: Path
-    #: Go on from every state that a kill left; otherwise from one of each kind.
+    #: Go on from every state that a kill left; otherwise, in all tests of a run, from one of each kind.
     thorough: bool = False
     told: list[Mapping[str, Any]] = field(default_factory=list)
 
@@ -91,7 +94,7 @@ class Ground:
         self.is_local = len(self._repos) == 1
         self._private = [place.path / place.git_path("swarm") for place in self.places.values()]
         self._start: tuple[State, list[Mapping[str, Any]]] | None = None
-        #: The kinds of states that were gone on from, and the one that the last verb ends in.
+        #: The kinds of states that kills left here, and of the refs at the arbiter once the verb is done.
         self.seen: set[object] = set()
         self.done: object = None
 
@@ -138,10 +141,8 @@ class Ground:
         found = problems(state.refs[0], told, torn=True)
         assert not found, "\n".join(found)
         self.check_clones(state)
-        kind = self._kind(state)
-        if kind in self.seen and not self.thorough:
+        if self._is_known((verb.name, self._kind(state))):
             return
-        self.seen.add(kind)
         self.come_back(verb)
         self.told[:] = told
         self.restore(state)
@@ -152,10 +153,8 @@ class Ground:
         state, told = self.state(), list(self.told)
         found = problems(state.refs[0], told, torn=True)
         assert not found, "\n".join(found)
-        kind = (who, self._kind(state))
-        if kind in self.seen and not self.thorough:
+        if self._is_known((f"{who} again", self._kind(state))):
             return
-        self.seen.add(kind)
         claimed = self.run(who, "claim", TASK)
         if claimed.code != 0:
             assert claimed.error_code in ("claim-held", "lock-held", "wip-limit", "claim-expired"), str(claimed)
@@ -252,6 +251,13 @@ class Ground:
         """Whether the arbiter has all that the command whose `edits` were counted brings about, without a lock file."""
         return self._kind_of(read(self.arbiter)) == self.done and not self.locks()
 
+    def _is_known(self, kind: object) -> bool:
+        """Whether a state of this kind was gone on from, and need not be again."""
+        known = kind in _GONE_ON_FROM and not self.thorough
+        self.seen.add(kind)
+        _GONE_ON_FROM.add(kind)
+        return known
+
     def _kind(self, state: State) -> object:
         """What kind of state it is: the kinds of refs of every repository, and which tokens there are."""
         lasting = tuple(tuple(sorted(name == f"token-{TASK}" for name in names)) for names in state.tokens)
@@ -311,14 +317,8 @@ def git_commands(wrapper: GitWrapper) -> Iterator[tuple[str, int]]:
     """The commands that git was called with, each with its number among those of its kind, from 1."""
     counts: dict[str, int] = {}
     for call in wrapper.log:
-        words = iter(call.argv)
-        word = next(words)
-        while word.startswith("-"):
-            if word == "-c":
-                next(words)
-            word = next(words)
-        counts[word] = counts.get(word, 0) + 1
-        yield word, counts[word]
+        counts[call.command] = counts.get(call.command, 0) + 1
+        yield call.command, counts[call.command]
 
 
 def _shares(place: Repo, repo: Repo) -> bool:

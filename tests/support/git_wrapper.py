@@ -22,6 +22,10 @@ wrapped_git.main({git!r}, {folder!r}, {rules!r})
 """
 
 
+#: The git commands that talk to a remote. (`rev-list` and `cat-file` may in a partial clone; ours are kept from it.)
+NETWORK = frozenset({"fetch", "push", "ls-remote", "pull", "clone", "fetch-pack", "send-pack", "archive"})
+
+
 class Rule(TypedDict):
     """What `wrapped_git` is to do, as it is written into the script; `name` is unique in it."""
 
@@ -41,6 +45,17 @@ class Invocation:
     pid: int
     ppid: int
     argv: list[str]
+
+    @property
+    def command(self) -> str:
+        """`fetch` of `-c protocol.version=2 fetch --quiet …`."""
+        words = iter(self.argv)
+        for word in words:
+            if word in ("-c", "-C", "--git-dir", "--work-tree", "--namespace"):
+                next(words, None)
+            elif not word.startswith("-"):
+                return word
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +99,11 @@ class GitWrapper:
     def env(self) -> dict[str, str]:
         """For `swarm(…, env=wrapper.env)`."""
         return {"PATH": f"{self._folder / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+
+    @property
+    def network_operations(self) -> list[str]:
+        """The commands of the calls so far that talk to a remote, in order."""
+        return [call.command for call in self.log if call.command in NETWORK]
 
     @property
     def log(self) -> list[Invocation]:

@@ -21,11 +21,6 @@ each_verb = pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
 each_kind = pytest.mark.parametrize("kind", KINDS)
 
 
-@pytest.fixture
-def thorough(request: pytest.FixtureRequest) -> bool:
-    return bool(request.config.getoption("--full"))
-
-
 @each_verb
 @each_kind
 def test_before_and_after_each_git_command(

@@ -347,10 +347,19 @@ def _taken(candidate: Candidate, applicant: AgentName | None, situation: Situati
         reasons += [
             lock_held(key, entry, situation)
             for key in (Key(lock, lock_ref(lock)) for lock in candidate.task.locks)
-            if (entry := ledger.taker(key, situation.aside)) is not None
-            and (entry.claim is None or entry.claim.task != task)
+            if (entry := ledger.taker(key, situation.aside)) is not None and not _is_told(entry, task, situation)
         ]
     return reasons
+
+
+def _is_told(taker: Entry, task: TaskId, situation: Situation) -> bool:
+    """Whether who takes a lock or slot is the claim on the task itself, which is a reason of its own.
+
+    Of a claim on the same task that was torn nothing but its lock may be there: that is told as any other's.
+    """
+    on_it = [situation.ledger.claims.get(task), *situation.others()]
+    told = {entry.claim.identity for entry in on_it if entry is not None and entry.claim is not None}
+    return taker.claim is not None and taker.claim.task == task and taker.claim.identity in told
 
 
 def lock_held(key: Key, entry: Entry, situation: Situation) -> SwarmError:
@@ -360,8 +369,8 @@ def lock_held(key: Key, entry: Entry, situation: Situation) -> SwarmError:
         return malformed_message(entry, f"lock {key.name}", situation.remote)
     until = format_instant(claim.expires_at)
     expired = claim.expired(situation.ledger.now)
-    # A lock whose claim is not on record any more was left by a killed process; reap knows whether it is over.
-    known = situation.ledger.held_on(claim.task) is not None
+    # A lock whose claim is not on record any more was left by a killed process; reap reads whether that is over.
+    known = situation.ledger.held_on(claim.task) is not None or claim.task in situation.ledger.logs
     when = f"expired at {until}" if expired else f"until {until}"
     return Conflict(
         "lock-held",
@@ -405,7 +414,7 @@ def _agent_busy(task: TaskId, agent: AgentName, situation: Situation) -> list[Sw
     holds = [entry for entry in situation.others() if entry.claim is not None and entry.claim.agent == agent]
     elsewhere = [entry for entry in holds if entry.claim is not None and entry.claim.task != task]
     busy = elsewhere[0] if elsewhere else taker
-    if busy is None or (busy.claim is not None and busy.claim.task == task):
+    if busy is None or _is_told(busy, task, situation):
         return []
     if busy.claim is None:
         return [malformed_message(busy, f"slot {key}", situation.remote)]

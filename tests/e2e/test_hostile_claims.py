@@ -351,3 +351,16 @@ def test_a_configuration_that_changes_is_no_use_to_a_forger(tmp_path: Path) -> N
     scene = stage(tmp_path)
     scene.here.commit(edited(T1, "status: queued", "status: queued\nreserved_for: c1"))
     scene.run(f"claim {T1}", ok=True)
+
+
+def test_a_lock_of_a_torn_claim_on_the_same_task_keeps_others_off_until_its_lease_is_over(tmp_path: Path) -> None:
+    """Only the lock of somebody's claim is there: it may yet become a claim, so it is taken, and told as such."""
+    scene = stage(tmp_path)
+    blob = scene.forge(T1, minutes=10, locks=[LOCK])
+    scene.arbiter.git("update-ref", "-d", CLAIM + T1)
+    before = scene.arbiter.refs()
+    for line in (f"claim {T1}", f"claim {T3}"):
+        error = scene.refused(line)
+        assert (error["code"], error["details"]["task"], error["details"]["agent"]) == ("lock-held", T1, "b1")
+    assert scene.arbiter.refs() == before == {lock_ref(LOCK): blob}
+    scene.run(f"claim {T1}", ahead=11, ok=True)

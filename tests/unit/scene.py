@@ -44,6 +44,8 @@ class Scene:
     held: tuple[Claim, ...] = ()
     unpublished: tuple[Claim, ...] = ()
     torn: tuple[RefName, ...] = ()
+    #: Claims of which the locks and slots alone are there.
+    carried: tuple[Claim, ...] = ()
     broken: tuple[RefName, ...] = ()
     log: tuple[Claim, ...] = ()
     aside: tuple[Claim, ...] = ()
@@ -145,6 +147,8 @@ class Scene:
             else:
                 refs.claim_ref(one)
         refs.without(*self.torn)
+        for one in self.carried:
+            refs.keys_of(one)
         for ref in self.broken:
             refs.broken(ref)
         return Situation(refs.ledger(self.now), self.aside, self.kinds, self.remote)

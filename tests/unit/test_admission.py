@@ -41,6 +41,9 @@ ANN = claim(2, "ann")
 ON_IT = claim(1, "ann")
 EXPIRED = claim(1, "ann", left=-5)
 LOCKED = claim(2, "ann", locks=["k"])
+#: A lock on the task itself, as a torn transaction leaves it, and that of a claim which is to be stolen.
+OWN_LOCK = claim(1, "bob", locks=["k"])
+OLD_LOCK = claim(1, "ann", left=-5, locks=["k"])
 FINISHED = ended(claim(1, "ann"), "done")
 SLOT = wip_slot("implementation", 1)
 IN_SLOT = claim(2, "ann", slots=(SLOT,))
@@ -270,6 +273,24 @@ REASONS: dict[str, tuple[Scene, str, Change, Change]] = {
         lambda s: s.while_held(LOCKED),
         lambda s: s.while_held(replace(LOCKED, expires_at=minutes(0))),
     ),
+    "a lock is there of a torn claim on the same task, unexpired": (
+        WITH_LOCK,
+        "lock-held",
+        lambda s: replace(s, carried=(OWN_LOCK,)),
+        lambda s: replace(s, carried=(replace(OWN_LOCK, expires_at=minutes(0)),)),
+    ),
+    "a lock is there of a torn claim of another's on the same task": (
+        replace(WITH_LOCK, carried=(OWN_LOCK,)),
+        "lock-held",
+        lambda s: s,
+        lambda s: s.setting_aside(OWN_LOCK),
+    ),
+    "a lock is there of a torn steal of the claim that is to be stolen": (
+        WITH_LOCK.while_held(OLD_LOCK).setting_aside(OLD_LOCK),
+        "lock-held",
+        lambda s: replace(s, carried=(OWN_LOCK,)),
+        lambda s: replace(s, carried=(OLD_LOCK,)),
+    ),
     "a lock does not read": (
         WITH_LOCK,
         "malformed-claim",
@@ -354,6 +375,12 @@ REASONS: dict[str, tuple[Scene, str, Change, Change]] = {
         "agent-busy",
         lambda s: s.while_held(AS_ZOE),
         lambda s: s.while_held(replace(AS_ZOE, expires_at=minutes(0))),
+    ),
+    "the agent's slot is torn from its claim on the same task": (
+        ONE_EACH,
+        "agent-busy",
+        lambda s: replace(s, carried=(replace(AS_ZOE, task=WANTED),)),
+        lambda s: replace(s, carried=(replace(AS_ZOE, task=WANTED, expires_at=minutes(0)),)),
     ),
     "the agent's slot does not read": (
         ONE_EACH,
@@ -473,6 +500,15 @@ def test_an_own_lock_is_not_told_beside_the_claim_that_has_it() -> None:
     assert WITH_LOCK.while_held(claim(1, "ann", locks=["k"])).codes() == ["claim-held"]
 
 
+def test_a_lock_of_a_torn_steal_is_told_beside_the_claim() -> None:
+    assert replace(WITH_LOCK.while_held(ON_IT), carried=(OWN_LOCK,)).codes() == ["claim-held", "lock-held"]
+
+
+def test_locks_that_a_completion_record_left_are_not_told_beside_it() -> None:
+    done = WITH_LOCK.while_held(ended(OWN_LOCK, "done"))
+    assert replace(done, carried=(OWN_LOCK,)).codes() == ["finished-elsewhere"]
+
+
 def test_an_own_slot_is_no_reason() -> None:
     own = claim(1, "zoe", slots=(HER_SLOT,))
     assert ONE_EACH.while_held(own).codes() == ["claim-held"]
@@ -536,7 +572,11 @@ def test_a_lock_says_which_key_and_by_which_claim(left: float, hint: str) -> Non
 
 
 def test_a_lock_that_was_left_by_a_killed_process_hints_at_reap() -> None:
-    assert reason_of(WITH_LOCK.while_held(LOCKED).without_refs(claim_ref(task(2))))[1] == "swarm reap"
+    assert reason_of(replace(WITH_LOCK, carried=(LOCKED,)))[1] == "swarm reap"
+
+
+def test_of_a_lock_on_the_task_itself_it_is_known_that_it_is_not_over() -> None:
+    assert reason_of(replace(WITH_LOCK, carried=(OWN_LOCK,)))[1] == "swarm tasks --ready"
 
 
 @pytest.mark.parametrize(("left", "hint"), [(20, "swarm status"), (-1, "swarm reap")])

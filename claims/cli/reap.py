@@ -29,7 +29,8 @@ def command(context: click.Context, dry_run: bool, reason: str | None) -> None:
     def operate(work: Work) -> Reaped:
         return reap(work.session, work.arbiter, reason, dry_run=dry_run)
 
-    result, notices = perform(context, operate)
+    result, at_the_end = perform(context, operate)
+    notices = [*result.notices, *at_the_end]
     value = {
         "reaped": result.reaped,
         "deleted": result.deleted,
@@ -40,7 +41,7 @@ def command(context: click.Context, dry_run: bool, reason: str | None) -> None:
     would = "would be " if dry_run else ""
     lines = [f"{would}archived as expired: {_of(item)}" for item in result.reaped]
     lines += [f"{would}deleted ({item['kind']}): {_of(item)}" for item in result.deleted]
-    lines += [f"skipped, it moved meanwhile: {_of(item)}" for item in result.skipped]
+    lines += [f"skipped, {item['reason']}: {_of(item)}" for item in result.skipped]
     render.result(context, value, lines or ["nothing to clear away"], notices)
 
 

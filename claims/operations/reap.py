@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable
 from claims.arbiter import Arbiter, Reading, Verdict
 from claims.arbiter.choose import arbiter_of_unpublished
 from claims.board.task import State
-from claims.errors import Undecided
+from claims.errors import SwarmError, Undecided
 from claims.git_tree import board_at
 from claims.ledger import Entry, Key, Ledger, carrying, keys_of
 from claims.names import LOG, LockKey, RefName, TaskId, claim_ref, task_and_stamp_of_log_ref
+from claims.notice import Notice
 from claims.operations.attempt import TRIES, busy, jitter, rejected
-from claims.operations.replacing import log_edits
+from claims.operations.replacing import log_edits, too_large
 from claims.operations.result import claim_json
 from claims.record import Claim, Closed, close
 from claims.session import Session
@@ -23,20 +24,25 @@ from claims.values import dataclass, field
 
 @dataclass(slots=True)
 class Reaped:
-    """What was archived as expired, what was deleted because it was over before, what moved meanwhile."""
+    """What was archived as expired, what was deleted because it was over before, what stays and for what reason."""
 
     reaped: list[dict[str, object]] = field(default_factory=list)
     deleted: list[dict[str, object]] = field(default_factory=list)
     skipped: list[dict[str, object]] = field(default_factory=list)
+    notices: list[Notice] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """One thing to clear away: how to tell of it, where, and the transaction (built when its turn comes)."""
+    """One thing to clear away: how to tell of it, where, and the transaction (built when its turn comes).
+
+    `fault` says why it cannot be.
+    """
 
     kind: str
     facts: dict[str, object]
     build: Callable[[], Transaction]
+    fault: SwarmError | None = None
 
 
 def reap(session: Session, arbiter: Arbiter, reason: str | None, *, dry_run: bool) -> Reaped:
@@ -70,10 +76,18 @@ def _with_logs(arbiter: Arbiter) -> Reading:
 def _clear(arbiter: Arbiter, items: Iterable[_Item], result: Reaped, dry_run: bool) -> None:
     for item in items:
         told = {name: value for name, value in item.facts.items() if name != "identity"}
-        if dry_run or _made(arbiter, item.build()):
+        if item.fault is not None:
+            result.skipped.append({"kind": item.kind, **told, "reason": item.fault.message})
+            result.notices.append(_notice(item.fault))
+        elif dry_run or _made(arbiter, item.build()):
             (result.reaped if item.kind == "expired" else result.deleted).append({"kind": item.kind, **told})
         else:
-            result.skipped.append({"kind": item.kind, **told})
+            result.skipped.append({"kind": item.kind, **told, "reason": "it moved meanwhile"})
+
+
+def _notice(fault: SwarmError) -> Notice:
+    message = f"{fault.message}; hint: {fault.hint}" if fault.hint else fault.message
+    return Notice(fault.code, message, {**fault.details, "hint": fault.hint})
 
 
 def _made(arbiter: Arbiter, transaction: Transaction, pause: Callable[[float], None] = time.sleep) -> bool:
@@ -130,19 +144,21 @@ def _claim_item(
     claim = entry.claim
     assert claim is not None
 
+    owed = ledger.owed(claim)
+    ends: list[Claim] = [claim] if claim.closed is not None else []
+    if kind == "expired":
+        closed = Closed(ledger.next_instant(claim.task), session.agent or "unknown", "expired", reason, None)
+        ends = [close(claim, closed, carrying(owed))]
+    records = [*owed, *ends]
+
     def build() -> Transaction:
-        owed = ledger.owed(claim)
-        ends: list[Claim] = [claim] if claim.closed is not None else []
-        if kind == "expired":
-            at = ledger.next_instant(claim.task)
-            closed = Closed(at, session.agent or "unknown", "expired", reason, None)
-            ends = [close(claim, closed, carrying(owed))]
-        edits = log_edits(arbiter, ledger, [*owed, *ends])
+        edits = log_edits(arbiter, ledger, records)
         edits.append(Edit(claim_ref(claim.task), entry.id, None))
         edits += [Edit(at_key.ref, at_key.id, None) for _, at_key in ledger.keys_carrying(claim)]
         return ordered(edits, claim_first=True)
 
-    return _Item(kind, {**claim_json(claim), "ref": entry.ref, "identity": claim.identity}, build)
+    fault = next(filter(None, (too_large(arbiter, ledger, one) for one in records)), None)
+    return _Item(kind, {**claim_json(claim), "ref": entry.ref, "identity": claim.identity}, build, fault)
 
 
 def _debris(ledger: Ledger, going: set[RefName]) -> list[_Item]:

@@ -12,6 +12,7 @@ from claims.admission import (
     Situation,
     choose_slots,
     claims_to_set_aside,
+    deletion_command,
     needed_keys,
     refusals,
 )
@@ -29,6 +30,14 @@ from claims.session import Session
 from claims.tokens import Token
 from claims.transaction import Edit, Transaction, ordered
 from claims.values import dataclass, replace
+
+#: How to end a claim with another reason, by the outcome that it is to have.
+_SAY_LESS = {
+    "released": "swarm release {task}   # with a shorter reason",
+    "done": "swarm release {task} --done   # with a shorter reason",
+    "expired": "swarm reap   # with a shorter reason",
+    "reopened": "swarm reopen {task} --reason TEXT   # a shorter one",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +219,7 @@ def edits_for(
 
 
 def log_edits(arbiter: Arbiter, ledger: Ledger, closed: Iterable[Claim]) -> list[Edit]:
-    """Create the log entries of closed records, those left out that the log has already."""
+    """Create the log entries of closed records, those left out that the log has already. Raises `too_large`."""
     there = {entry.ref for entries in ledger.logs.values() for entry in entries}
     edits: list[Edit] = []
     for claim in closed:
@@ -218,8 +227,41 @@ def log_edits(arbiter: Arbiter, ledger: Ledger, closed: Iterable[Claim]) -> list
         ref = log_ref(claim.task, claim.closed.at)
         if ref not in there:
             there.add(ref)
+            refuse_too_large(arbiter, ledger, claim)
             edits.append(Edit(ref, None, arbiter.write(record.encode(claim))))
     return edits
+
+
+def refuse_too_large(arbiter: Arbiter, ledger: Ledger, closed: Claim) -> None:
+    """Raise `too_large` where that is so."""
+    fault = too_large(arbiter, ledger, closed)
+    if fault is not None:
+        raise fault
+
+
+def too_large(arbiter: Arbiter, ledger: Ledger, closed: Claim) -> SwarmError | None:
+    """`limits-exceeded`: the record of how a claim ended, which other tools wrote, could not be read again.
+
+    Without a record no claim ends, so it stays; the hint is a shorter reason where that helps, else how an operator
+    deletes the claim as it is.
+    """
+    size = len(record.encode(closed))
+    if size <= record.MAX_BYTES:
+        return None
+    assert closed.closed is not None
+    at = ledger.claims.get(closed.task)
+    entries = [*([at] if at is not None else []), *(entry for _, entry in ledger.keys_carrying(closed))]
+    hint = deletion_command(entries, arbiter.remote) if entries else None
+    brief = replace(closed, closed=replace(closed.closed, reason=None))
+    if closed.closed.reason is not None and len(record.encode(brief)) <= record.MAX_BYTES:
+        hint = _SAY_LESS[closed.closed.outcome].format(task=closed.task)
+    return Undecided(
+        "limits-exceeded",
+        f"the record that the claim on {closed.task} was {closed.closed.outcome} would have {size} bytes; "
+        f"{record.MAX_BYTES} are read",
+        hint,
+        {"task": closed.task, "bytes": size, "limit": record.MAX_BYTES},
+    )
 
 
 def _owed_at(ledger: Ledger, task: TaskId) -> tuple[Claim, ...]:

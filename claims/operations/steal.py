@@ -10,7 +10,7 @@ from claims.ledger import Entry, Ledger, carrying
 from claims.names import TaskId, branch_ref
 from claims.operations.attempt import Done, Step
 from claims.operations.claim import Held, Taking, decide_claim, take
-from claims.operations.replacing import Request, blob_of, edits_for
+from claims.operations.replacing import Request, blob_of, edits_for, refuse_too_large
 from claims.operations.result import ClaimResult
 from claims.record import Claim, Closed, close
 from claims.session import Session
@@ -37,6 +37,7 @@ def _decide(taking: Taking, reading: Reading) -> Done[Held] | Step[Held]:
     tip = session.objects.info([branch_ref(old.branch)])[0]
     closed = Closed(attempt.claim.claimed_at, attempt.claim.agent, "stolen", None, tip.id if tip is not None else None)
     record = close(old, closed, carrying(ledger.owed(old)))
+    refuse_too_large(taking.arbiter, ledger, record)
     claim = replace(attempt.claim, replaced=record)
     blob = blob_of(arbiter, claim)
     aside = admitted.situation.aside

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -364,3 +365,86 @@ def test_a_lock_of_a_torn_claim_on_the_same_task_keeps_others_off_until_its_leas
         assert (error["code"], error["details"]["task"], error["details"]["agent"]) == ("lock-held", T1, "b1")
     assert scene.arbiter.refs() == before == {lock_ref(LOCK): blob}
     scene.run(f"claim {T1}", ahead=11, ok=True)
+
+
+def of_size(members: Members, size: int) -> bytes:
+    """The claim with an unknown member that fills it up to so many bytes."""
+    return canonical({**members, "x": "x" * (size - len(canonical({**members, "x": ""})))})
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """A command that ends a claim, and what the claim has to be like for it."""
+
+    line: str
+    outcome: str
+    #: Bytes that its record has more than the claim at the least.
+    more: int
+    members: Members
+
+
+SECRET = "of another tool"
+WITH_TOKEN = {"agent": "a1", "branch": "work", "tokenHash": hashlib.sha256(SECRET.encode()).hexdigest()}
+DONE = {**CLOSED, "by": "b1"}
+ENDINGS = [
+    Ending(f"steal {T1}", "stolen", 200, {}),
+    Ending(f"release {T1}", "released", 200, WITH_TOKEN),
+    Ending(f"release {T1} --done", "done", 200, WITH_TOKEN),
+    Ending(f"reopen {T1} --reason why", "reopened", 8, {"closed": DONE}),
+]
+
+
+@pytest.mark.parametrize("ending", ENDINGS, ids=lambda ending: ending.line)
+def test_no_verb_ends_a_claim_whose_record_could_not_be_read(ending: Ending, tmp_path: Path) -> None:
+    """Valid, but with how it ended it would be over the limit: it stays until an operator deletes it."""
+    scene = stage(tmp_path)
+    scene.env["SWARM_TOKEN"] = SECRET
+    expired = claim_members(scene.arbiter, T1, minutes=-1, locks=[LOCK], **ending.members)
+    scene.forge_blob(T1, of_size(expired, 16 * 1024), [LOCK])
+    before = scene.arbiter.refs()
+    error = scene.refused(ending.line)
+    assert (error["code"], error["exit"], error["details"]["limit"]) == ("limits-exceeded", 3, 16 * 1024)
+    assert error["message"].startswith(f"the record that the claim on {T1} was {ending.outcome} would have ")
+    assert scene.arbiter.refs() == before
+    scene.shell(error["hint"])
+    assert scene.arbiter.refs() == {}
+    scene.forge_blob(T1, of_size(expired, (9 if ending.outcome == "stolen" else 16) * 1024 - ending.more), [LOCK])
+    scene.run(ending.line, ok=True)
+    assert [entry["closed"]["outcome"] for entry in scene.claims("log")["entries"]][:1] == [ending.outcome]
+
+
+def test_reap_passes_over_a_claim_whose_record_could_not_be_read(tmp_path: Path) -> None:
+    """It says so, and clears away the others."""
+    scene = stage(tmp_path)
+    blob = scene.forge_blob(T1, of_size(claim_members(scene.arbiter, T1, minutes=-1), 16 * 1024))
+    scene.forge(T2, minutes=-1)
+    for line in ("reap --dry-run", "reap"):
+        told = scene.claims(line)
+        assert [entry["task"] for entry in told["reaped"]] == [T2]
+        assert [(entry["task"], entry["reason"]) for entry in told["skipped"]] == [
+            (T1, told["warnings"][0]["message"].partition("; hint: ")[0])
+        ]
+        assert told["warnings"][0]["code"] == "limits-exceeded"
+    assert scene.arbiter.oid(CLAIM + T1) == blob
+    said = scene.run("reap", ok=True)
+    assert f"skipped, the record that the claim on {T1} was expired would have " in said.out
+    scene.shell(told["warnings"][0]["details"]["hint"])
+    scene.run(f"claim {T1}", ok=True)
+
+
+def test_a_shorter_reason_is_hinted_at_where_that_is_all_it_takes(tmp_path: Path) -> None:
+    scene = stage(tmp_path)
+    scene.forge_blob(T1, of_size(claim_members(scene.arbiter, T1, minutes=-1), 16 * 1024 - 300))
+    told = scene.claims(f"reap --reason {'x' * 1000}")
+    assert told["warnings"][0]["details"]["hint"] == "swarm reap   # with a shorter reason"
+    scene.shell(told["warnings"][0]["details"]["hint"])
+    assert [entry["closed"]["outcome"] for entry in scene.claims("log")["entries"]] == ["expired"]
+
+
+def test_a_thief_that_cannot_carry_the_record_is_told_to_reap(tmp_path: Path) -> None:
+    scene = stage(tmp_path)
+    scene.forge_blob(T1, of_size(claim_members(scene.arbiter, T1, minutes=-1), 16 * 1024 - 300))
+    error = scene.refused(f"steal {T1}")
+    assert (error["code"], error["hint"]) == ("limits-exceeded", "swarm reap")
+    scene.shell(error["hint"])
+    scene.run(f"claim {T1}", ok=True)

@@ -55,6 +55,8 @@ class Closed:
     outcome: str
     reason: str | None
     commit: ObjectId | None
+    #: Members that this version does not know, kept as they were read.
+    unknown: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +136,7 @@ def to_json(claim: Claim) -> dict[str, Any]:
 def closed_to_json(closed: Closed) -> dict[str, Any]:
     """The members of `closed`; `reason` and `commit` may be null but are always there."""
     return {
+        **closed.unknown,
         "at": clock.format_instant(closed.at),
         "by": closed.by,
         "outcome": closed.outcome,
@@ -315,13 +318,16 @@ def _replaced(value: Any) -> Claim:
 
 def _closed(value: Any) -> Closed:
     take = _Taker(_members(value))
-    return Closed(
+    closed = Closed(
         at=take.required("at", _text(clock.parse_instant)),
         by=take.required("by", _text(parse_agent)),
         outcome=take.required("outcome", _text(_outcome)),
         reason=take.nullable("reason", _text(_reason)),
         commit=take.nullable("commit", _text(parse_object_id)),
+        unknown=take.rest,
     )
+    _refuse_deep(closed.unknown, MAX_DEPTH)
+    return closed
 
 
 def _outcome(text: str) -> str:

@@ -30,6 +30,7 @@ _KEY = string.ascii_letters + string.digits + "._/:@+-"
 #: Members that a claim has; an unknown one has another name.
 _KNOWN = frozenset(record.to_json(ended(claim())) | dict.fromkeys(("taskDigest", "branchCommit", "repository")))
 _KNOWN_TOO = frozenset(("slots", "local", "replaced"))
+_CLOSED = frozenset(("at", "by", "outcome", "reason", "commit"))
 
 
 def hexes(*sizes: int) -> st.SearchStrategy[str]:
@@ -71,6 +72,7 @@ closed = st.builds(
     outcome=st.sampled_from(OUTCOMES),
     reason=st.none() | texts,
     commit=st.none() | ids,
+    unknown=st.dictionaries(texts.filter(lambda name: name not in _CLOSED), anything, max_size=2),
 )
 
 

@@ -48,6 +48,7 @@ WHOLE: dict[str, Any] = {
         "outcome": "released",
         "reason": "zu früh",
         "commit": "2" * 40,
+        "x-end": [{"by": "another tool"}],
     },
     "x-note": {"nested": [1, 2.5, None]},
 }
@@ -110,7 +111,9 @@ def test_a_whole_blob_reads_and_is_written_back_byte_for_byte() -> None:
         slots=(SlotKey("agent:codex:auth"), SlotKey("wip:feature:1")),
         local=True,
         replaced=read.replaced,
-        closed=Closed(minutes(-10), "unknown", "released", "zu früh", ObjectId("2" * 40)),
+        closed=Closed(
+            minutes(-10), "unknown", "released", "zu früh", ObjectId("2" * 40), {"x-end": [{"by": "another tool"}]}
+        ),
         unknown={"x-note": {"nested": [1, 2.5, None]}},
     )
     assert (read.task, read.agent, read.branch, read.locks) == (
@@ -150,6 +153,14 @@ def test_a_member_that_nobody_knows_may_be_anything() -> None:
     everything: list[Any] = [None, 1.5, {}, [1], "", False, {"a": {"b": []}}]
     for value in everything:
         assert decode(canonical(held(x=value)), NOW).unknown["x"] == value
+
+
+def test_nor_is_a_member_of_the_end_that_nobody_knows_lost() -> None:
+    """Written again, as part of a thief's claim or of a reopened one's log entry, it says what it said."""
+    data = canonical(closed())
+    assert encode(decode(data, NOW)) == data
+    thief = claim(10, replaced=decode(data, NOW))
+    assert record.to_json(thief)["replaced"]["closed"]["x-end"] == [{"by": "another tool"}]
 
 
 # One change, the words of the error, and a twin that is as near as can be and valid.
@@ -221,6 +232,11 @@ CLOSED_CHANGES: dict[str, tuple[dict[str, Any], str, dict[str, Any]]] = {
     "outcome unknown": ({"closed__outcome": "lost"}, "closed: outcome: not one of", {"closed__outcome": "reopened"}),
     "reason too long": ({"closed__reason": "a" * 1001}, "closed: reason: over 1000", {"closed__reason": "a" * 1000}),
     "short commit": ({"closed__commit": "2" * 39}, "closed: commit: ", {"closed__commit": "2" * 64}),
+    "unknown member of the end too deep": (
+        {"closed__x": json.loads("[" * 17 + "]" * 17)},
+        "closed: nested too deeply",
+        {"closed__x": json.loads("[" * 16 + "]" * 16)},
+    ),
     "closed for good": ({"closed": ...}, "is more than a day ahead", {}),
 }
 

@@ -185,11 +185,14 @@ def jitter(refusals: int) -> float:
 
 def rejected(remote: str | None, outcome: Outcome) -> SwarmError:
     """`remote-rejected`, with the words of whoever would not take it."""
-    name = remote or "git"
+    from shlex import quote
+
+    name, push = remote or "git", f"git push --no-verify {quote(remote or '.')}"
     return Undecided(
         "remote-rejected",
         f"{name} does not take pushes to refs/swarm/: {outcome.words}",
-        f"git push {name} HEAD:refs/swarm/probe   # shows whether you may push there",
+        # A dry run asks no hook, so this one is for real; and leaves nothing.
+        f"{push} HEAD:refs/swarm/probe && {push} :refs/swarm/probe   # shows whether you may push there",
     )
 
 

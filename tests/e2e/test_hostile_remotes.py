@@ -199,6 +199,17 @@ def test_a_remote_that_refuses_says_why_in_its_words(
     scene.run(f"show {T2}", ok=True)
 
 
+def test_the_probe_of_the_hint_shows_the_refusal_and_leaves_nothing(tmp_path: Path) -> None:
+    scene = stage(tmp_path)
+    remotes.refuse_namespace(scene.arbiter)
+    hint = scene.refused(f"claim {T1}")["hint"]
+    with pytest.raises(AssertionError, match="no such refs here"):
+        scene.shell(hint)
+    (scene.arbiter.path / "hooks" / "pre-receive").unlink()
+    scene.shell(hint)
+    assert scene.arbiter.refs("refs/swarm") == {}
+
+
 def test_a_hook_that_speaks_of_itself_cannot_move_the_terminal(tmp_path: Path) -> None:
     scene = stage(tmp_path)
     remotes.refuse_namespace(scene.arbiter, words="\x1b[2J no\x07 ")

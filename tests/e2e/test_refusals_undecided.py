@@ -177,7 +177,7 @@ UNDECIDED = [
         "remote-rejected",
         with_origin(remotes.refuse_namespace),
         CLAIM_T1,
-        "git push origin",
+        "git push --no-verify origin :refs/swarm/probe",
         without_hook,
     ),
     Scenario(
@@ -185,7 +185,7 @@ UNDECIDED = [
         "remote-rejected",
         with_origin(remotes.hide_namespace),
         CLAIM_T1,
-        "git push origin",
+        "git push --no-verify origin :refs/swarm/probe",
         with_origin(lambda origin: origin.git("config", "--unset", "receive.hideRefs")),
     ),
     Scenario(
@@ -193,7 +193,7 @@ UNDECIDED = [
         "remote-rejected",
         with_origin(remotes.read_only),
         CLAIM_T1,
-        "git push origin",
+        "git push --no-verify origin :refs/swarm/probe",
         without_hook,
     ),
     Scenario(

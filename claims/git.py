@@ -113,19 +113,11 @@ class Git:
         """
         if network:
             self.network_operations += 1
-        process = self._start(args)
-        try:
-            out, err = process.communicate(stdin, timeout=deadline)
-        except subprocess.TimeoutExpired:
-            _kill_group(process)
-            raise ProcessTimedOut("timed-out", f"git {_verb(args)} was ended after {deadline:g} s") from None
-        except BaseException:
-            _kill_group(process)
-            raise
-        completed = Completed(process.returncode, out, err.decode("utf-8", "replace"))
-        if completed.code not in ok:
-            raise self.failure(_verb(args), completed.words)
-        return completed
+        return self.begin(*args).end(stdin=stdin, ok=ok, deadline=deadline)
+
+    def begin(self, *args: str) -> Begun:
+        """Start git and let it run while the caller does something else."""
+        return Begun(self, args, self._start(args))
 
     def failure(self, what: str, words: str) -> SwarmError:
         """The error for a git process that failed for no reason that its caller expects."""
@@ -169,6 +161,37 @@ class Git:
             if not os.access(self.directory, os.X_OK) or not self.directory.is_dir():
                 raise Undecided("not-a-repository", f"{self.directory} is not a directory one can enter") from None
             raise Undecided("git-missing", "there is no git on PATH", "install git 2.38 or newer") from None
+
+
+class Begun:
+    """A git process that runs. Whoever began it ends it, or stops it."""
+
+    def __init__(self, git: Git, args: Sequence[str], process: subprocess.Popen[bytes]) -> None:
+        self._git = git
+        self._args = args
+        self._process = process
+
+    def end(self, *, stdin: bytes = b"", ok: Sequence[int] = (0,), deadline: float = LOCAL_DEADLINE) -> Completed:
+        """Wait until it has ended by itself; raises as `Git.run` does. `deadline` counts from now."""
+        process = self._process
+        try:
+            out, err = process.communicate(stdin, timeout=deadline)
+        except subprocess.TimeoutExpired:
+            _kill_group(process)
+            message = f"git {_verb(self._args)} was ended after {deadline:g} s"
+            raise ProcessTimedOut("timed-out", message) from None
+        except BaseException:
+            _kill_group(process)
+            raise
+        completed = Completed(process.returncode, out, err.decode("utf-8", "replace"))
+        if completed.code not in ok:
+            raise self._git.failure(_verb(self._args), completed.words)
+        return completed
+
+    def stop(self) -> None:
+        """Kill it, unless it has been waited for."""
+        if self._process.returncode is None:
+            _kill_group(self._process)
 
 
 class Objects:
@@ -323,41 +346,39 @@ class Repository:
         return ObjectId("0" * (64 if self.object_format == "sha256" else 40))
 
 
-def open_repository(git: Git, prefixes: Sequence[str], remote: str | None) -> Repository:
-    """Find the repository around `git.directory`; list the names of the refs below `prefixes` on the way.
-
-    Names only, and in one process: their values are asked of `Objects`, so that no command needs `for-each-ref`
-    besides. Every prefix lies below `refs/swarm`. Raises Undecided `not-a-repository`.
-    """
-    # --symbolic prints a name as it is; --symbolic-full-name resolves it, as is wanted for HEAD and a remote's HEAD.
-    # A glob does not fail where nothing matches, and [H] makes one of an exact name: `*/HEAD` would also match a
-    # branch that somebody named `x/HEAD`, and take it for the base.
-    remote_head = [f"--glob=refs/remotes/{remote}/[H]EAD"] if remote else []
-    asked = git.run(
+def begin_repository(git: Git) -> Begun:
+    """Start to find the repository around `git.directory`, for `open_repository`."""
+    return git.begin(
         "rev-parse",
         "--path-format=absolute",
         "--is-bare-repository",
         "--show-object-format",
         "--git-common-dir",
         *("--git-path", "swarm"),
-        "--symbolic",
-        *(f"--glob={prefix}" for prefix in prefixes),
         "--symbolic-full-name",
-        *remote_head,
         "HEAD",
-        ok=(0, 128),
     )
-    lines = asked.out.decode("utf-8", "surrogateescape").split("\n")[:-1]
-    if len(lines) < 4:
-        if "not a git repository" in asked.err:
-            raise Undecided("not-a-repository", f"{git.directory} is not in a git repository", "git init")
-        raise git.failure("rev-parse", asked.words)
-    bare, object_format, common_dir, private_dir, *refs = lines
-    if not (common_dir.startswith("/") and private_dir.startswith("/")):
-        # A path with a line end in it; or a git before 2.31, which prints the options that it does not know.
-        raise git.failure("rev-parse", f"the path of the git directory is not one line: {printable(common_dir)}")
-    head = _unborn_head(git) if asked.code else _branch(refs.pop())
-    targets = [ref for ref in refs if ref.startswith("refs/remotes/") and ref != f"refs/remotes/{remote}/HEAD"]
+
+
+def open_repository(git: Git, prefixes: Sequence[str], remote: str | None, begun: Begun | None = None) -> Repository:
+    """Find the repository around `git.directory`, and list the names of the refs below `prefixes` meanwhile.
+
+    Names only: their values are asked of `Objects`, so that a ref whose object is missing hides no other. Raises
+    Undecided `not-a-repository`.
+    """
+    where = begun or begin_repository(git)
+    # for-each-ref looks at what is below the prefixes only; a `--glob` of rev-parse at every ref there is.
+    remote_head = [f"refs/remotes/{remote}/HEAD"] if remote else []
+    wanted = (*(prefix.rstrip("/") for prefix in prefixes), *remote_head)
+    listing = git.begin("for-each-ref", "--format=%(refname)%00%(symref)", *wanted)
+    try:
+        bare, object_format, common_dir, private_dir, head = _answers(git, where.end(ok=(0, 128)))
+        listed = listing.end().out.decode("utf-8", "surrogateescape")
+    finally:
+        where.stop()
+        listing.stop()
+    refs = [(name, target) for name, _, target in (line.partition("\0") for line in listed.split("\n")[:-1])]
+    targets = [target for name, target in refs if [name] == remote_head and target.startswith("refs/remotes/")]
     return Repository(
         bare == "true",
         object_format,
@@ -365,8 +386,23 @@ def open_repository(git: Git, prefixes: Sequence[str], remote: str | None) -> Re
         Path(private_dir),
         head,
         RefName(targets[0]) if targets else None,
-        tuple(RefName(ref) for ref in refs if ref.startswith("refs/swarm/")),
+        tuple(RefName(name) for name, _ in refs if name.startswith("refs/swarm/")),
     )
+
+
+def _answers(git: Git, asked: Completed) -> tuple[str, str, str, str, RefName | None]:
+    """The lines of `begin_repository`, HEAD as the branch that it is on."""
+    lines = asked.out.decode("utf-8", "surrogateescape").split("\n")[:-1]
+    if len(lines) < 4:
+        if "not a git repository" in asked.err:
+            raise Undecided("not-a-repository", f"{git.directory} is not in a git repository", "git init")
+        raise git.failure("rev-parse", asked.words)
+    bare, object_format, common_dir, private_dir, *rest = lines
+    if not (common_dir.startswith("/") and private_dir.startswith("/")):
+        # A path with a line end in it; or a git before 2.31, which prints the options that it does not know.
+        raise git.failure("rev-parse", f"the path of the git directory is not one line: {printable(common_dir)}")
+    head = _unborn_head(git) if asked.code else _branch(rest.pop())
+    return bare, object_format, common_dir, private_dir, head
 
 
 def _branch(line: str) -> RefName | None:
@@ -403,10 +439,15 @@ def _root(answer: Completed) -> Path | None:
     return Path(path) if answer.code == 0 and path.startswith("/") else None
 
 
-def read_config(git: Git) -> dict[str, str]:
-    """The configuration that concerns us, by lowercase name with the subsection as written; last values win."""
+def begin_config(git: Git) -> Begun:
+    """Start to read what `read_config` gives."""
     wanted = r"^(swarm\.(base|remote|agent)|remote\..*\.(url|promisor))$"
-    raw = git.run("config", "-z", "--get-regexp", wanted, ok=(0, 1)).out
+    return git.begin("config", "-z", "--get-regexp", wanted)
+
+
+def read_config(git: Git, begun: Begun | None = None) -> dict[str, str]:
+    """The configuration that concerns us, by lowercase name with the subsection as written; last values win."""
+    raw = (begun or begin_config(git)).end(ok=(0, 1)).out
     items = raw.decode("utf-8", "surrogateescape").split("\0")[:-1]
     return {key: value for key, _, value in (item.partition("\n") for item in items)}
 

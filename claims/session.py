@@ -9,7 +9,16 @@ from typing import TypeVar
 
 from claims import clock, tokens
 from claims.errors import NAME_A_SESSION, Refused, Undecided, Usage
-from claims.git import Git, Objects, Repository, open_repository, printable, read_config
+from claims.git import (
+    Git,
+    Objects,
+    Repository,
+    begin_config,
+    begin_repository,
+    open_repository,
+    printable,
+    read_config,
+)
 from claims.names import LIVE, AgentName, Branch, TaskId, log_prefix, parse_agent, parse_branch
 from claims.tokens import Token
 from claims.values import dataclass
@@ -101,13 +110,15 @@ def open_session(
     names that are none.
     """
     git = Git(options.directory, environ)
-    config = read_config(git)
-    remote = _remote(options, environ, config)
-    promisor = any(key.endswith(".promisor") and value == "true" for key, value in config.items())
-    objects = git.objects(lazy_fetch=promisor)
-    objects.start()
+    where, settings = begin_repository(git), begin_config(git)
+    objects: Objects | None = None
     try:
-        repository = open_repository(git, (*LIVE, *map(log_prefix, logs)), remote)
+        config = read_config(git, settings)
+        remote = _remote(options, environ, config)
+        promisor = any(key.endswith(".promisor") and value == "true" for key, value in config.items())
+        objects = git.objects(lazy_fetch=promisor)
+        objects.start()
+        repository = open_repository(git, (*LIVE, *map(log_prefix, logs)), remote, where)
         arbiter = None if options.no_remote else remote
         return Session(
             git=git,
@@ -130,7 +141,10 @@ def open_session(
             clock=now,
         )
     except BaseException:
-        objects.close()
+        where.stop()
+        settings.stop()
+        if objects is not None:
+            objects.close()
         raise
 
 

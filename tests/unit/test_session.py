@@ -252,12 +252,12 @@ def test_the_logs_that_will_be_wanted_are_listed_on_the_way(repo: Repo) -> None:
         assert session.clock() == NOW
 
 
-def test_opening_takes_three_processes(here: Repo) -> None:
-    """One that stays to read objects, one for the configuration, one for everything else."""
+def test_opening_takes_four_processes(here: Repo) -> None:
+    """One that stays to read objects, one each for the configuration, the place and the names of refs."""
     with opened(here) as session:
-        assert session.git.processes == 3
+        assert session.git.processes == 4
         assert session.objects.info(["refs/heads/topic"])[0] is not None
-        assert session.git.processes == 3
+        assert session.git.processes == 4
 
 
 def test_nothing_is_left_running_where_it_cannot_be_opened(

@@ -16,7 +16,8 @@ from claims.session import Session
 _MAX_TREE = 64 * 1024 * 1024
 #: From so many paths of one batch on their folders are read: for a path, git unpacks and searches its folder each time.
 _MANY = 64
-_MODE = re.compile(rb"[0-7]{5,6}")
+#: Mode, name and object id, by the length of the id.
+_ENTRY = {size: re.compile(rb"([0-7]{5,6}) ([^\0]*)\0(.{%d})" % size, re.DOTALL) for size in (20, 32)}
 _FOLDER_MODES = (0o040000, 0o160000)
 
 
@@ -148,14 +149,11 @@ def board_at(session: Session, commit: ObjectId) -> Board:
 
 def parse_tree(raw: bytes, id_size: int) -> tuple[Entry, ...]:
     """A tree object's entries; `id_size` is the length of an object id in bytes. Raises Undecided `git-failed`."""
-    entries: list[Entry] = []
-    at = 0
-    while at < len(raw):
-        end = raw.find(b"\0", at)
-        mode, _, name = raw[at:end].partition(b" ")
-        at = end + 1 + id_size
-        if end < 0 or at > len(raw) or _MODE.fullmatch(mode) is None:
-            raise Undecided("git-failed", "a tree object does not read as one")
-        object_id = ObjectId(raw[end + 1 : at].hex())
-        entries.append(Entry(name.decode("utf-8", "surrogateescape"), int(mode, 8), object_id))
-    return tuple(entries)
+    found = _ENTRY[id_size].findall(raw)
+    # What the pattern passed over is no entry.
+    if sum(len(mode) + len(name) for mode, name, _ in found) + len(found) * (2 + id_size) != len(raw):
+        raise Undecided("git-failed", "a tree object does not read as one")
+    return tuple(
+        Entry(name.decode("utf-8", "surrogateescape"), int(mode, 8), ObjectId(object_id.hex()))
+        for mode, name, object_id in found
+    )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from functools import lru_cache
 from typing import NewType
 
 from claims import clock
@@ -155,8 +156,16 @@ def _dated(pattern: re.Pattern[str], text: str, what: str, form: str) -> str:
     if match is None:
         raise ValueError(f"{text!r} is not a {what}: {form}")
     day = match.group(1)
+    if not _is_real(day):
+        raise ValueError(f"{text!r} is not a {what}: {day} is not a real date")
+    return text
+
+
+@lru_cache(maxsize=256)
+def _is_real(day: str) -> bool:
+    """Whether `20260814` is a date. Boards have thousands of ids of few days."""
     try:
         clock.parse_date(f"{day[:4]}-{day[4:6]}-{day[6:]}")
     except ValueError:
-        raise ValueError(f"{text!r} is not a {what}: {day} is not a real date") from None
-    return text
+        return False
+    return True

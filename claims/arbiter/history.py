@@ -11,6 +11,7 @@ import shutil
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from io import BytesIO
 from pathlib import Path
 from typing import Protocol
 
@@ -148,9 +149,13 @@ class RemoteHistory:
     def _list_all(self) -> dict[RefName, ObjectId]:
         """The names and ids of every log ref. Costs the names of all the remote's refs (git sends no prefix here)."""
         out = self._run("ls-remote", "--refs", self._name, f"{LOG}*", ARCHIVE)
-        lines = [line.split("\t") for line in out.decode("utf-8", "surrogateescape").split("\n") if line]
-        # git takes a pattern for the end of a name as well: refs/heads/refs/swarm/… would do.
-        return {RefName(ref): ObjectId(id) for id, ref in lines if ref.startswith(LOG) or ref == ARCHIVE}
+        found: dict[RefName, ObjectId] = {}
+        for line in BytesIO(out):
+            object_id, _, ref = line.decode("utf-8", "surrogateescape").removesuffix("\n").partition("\t")
+            # git takes a pattern for the end of a name as well: refs/heads/refs/swarm/… would do.
+            if ref.startswith(LOG) or ref == ARCHIVE:
+                found[RefName(ref)] = ObjectId(object_id)
+        return found
 
     def _fetch(self, *options: str, names: Iterable[str]) -> None:
         self._run(*_FETCH, *options, "--stdin", self._name, stdin="".join(f"{name}\n" for name in names))
@@ -174,8 +179,11 @@ def _ids(git: Git, prefixes: Sequence[str]) -> dict[RefName, ObjectId]:
     """The refs below the prefixes, their objects unread."""
     patterns = [prefix.rstrip("/") for prefix in prefixes]
     out = git.run("for-each-ref", "--format=%(objectname)%00%(refname)", *patterns).out
-    lines = [line.split("\0") for line in out.decode("utf-8", "surrogateescape").split("\n")[:-1]]
-    return {RefName(ref): ObjectId(object_id) for object_id, ref in lines}
+    found: dict[RefName, ObjectId] = {}
+    for line in BytesIO(out):  # a line at a time: there may be tens of thousands
+        object_id, _, ref = line.decode("utf-8", "surrogateescape").removesuffix("\n").partition("\0")
+        found[RefName(ref)] = ObjectId(object_id)
+    return found
 
 
 def _sorted(refs: Mapping[RefName, ObjectId]) -> LogRefs:

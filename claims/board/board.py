@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from claims.board.config import CONFIG_PATH, Config, parse_config
 from claims.board.plan import MANIFEST_PATH, PLAN_PATH, Manifest, Plan, parse_manifest, parse_plan
-from claims.board.task import State, Task, parse_task, place_of, task_path
+from claims.board.task import State, Task, parse_task, task_path
 from claims.errors import Undecided
-from claims.names import ObjectId, TaskId
-from claims.values import dataclass
+from claims.names import ObjectId, TaskId, parse_task_id
 
 T = TypeVar("T")
 
 _FOLDER_MODES = (0o040000, 0o160000)
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A direct child of a folder: its name, its mode as git writes it (0o100644, 0o120000, 0o040000…), its object.
 
     `id` is None where nothing has been hashed (a working tree). Bytes of a name that are not UTF-8 are surrogates.
@@ -138,7 +136,7 @@ class Board:
     def ids_in(self, state: State) -> tuple[TaskId, ...]:
         """The tasks with a file in the folder of `state`, sorted. Other files are passed over."""
         entries = self._reader.list(state.folder) or ()
-        return tuple(sorted(task for entry in entries if (task := _task_of(entry, state)) is not None))
+        return tuple(sorted(task for entry in entries if (task := _task_of(entry)) is not None))
 
     def counts(self) -> dict[State, int]:
         """How many tasks each folder holds."""
@@ -182,11 +180,11 @@ def _places(tasks: Iterable[TaskId]) -> list[str]:
     return [task_path(task, state) for task in tasks for state in State]
 
 
-def _task_of(entry: Entry, state: State) -> TaskId | None:
+def _task_of(entry: Entry) -> TaskId | None:
     """The task whose file `entry` is, or None where it is something else."""
-    if entry.mode in _FOLDER_MODES:
+    if entry.mode in _FOLDER_MODES or not entry.name.endswith(".md"):
         return None
     try:
-        return place_of(f"{state.folder}/{entry.name}")[0]
+        return parse_task_id(entry.name[: -len(".md")])
     except ValueError:
         return None

@@ -84,10 +84,15 @@ def table(rows: Sequence[Sequence[str]]) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
-def claim_line(claim: Mapping[str, Any]) -> str:
-    """A live or malformed claim on one line, from its JSON."""
+def claim_lines(claim: Mapping[str, Any]) -> list[str]:
+    """A live claim on one line, from its JSON; a malformed one, and on a second line the command that deletes it."""
     if claim["state"] == "malformed":
-        return f"{claim['ref']}  MALFORMED: {printable(claim['fault'])}"
+        found = f"{printable(claim['ref'])}  MALFORMED: {printable(claim['fault'])}"
+        return [found, f"  hint: {printable(claim['hint'], 4000)}"]
+    return [_live_line(claim)]
+
+
+def _live_line(claim: Mapping[str, Any]) -> str:
     parts = [claim["task"], claim["agent"], claim["branch"]]
     if claim["state"] == "finished":
         return "  ".join([*parts, "finished"])

@@ -42,7 +42,9 @@ def _lines(found: Shown) -> Iterator[str]:
     yield f"state  {found.state or 'not on base'}"
     if found.path is not None:
         yield f"file   {found.path}"
-    yield f"claim  {render.claim_line(found.claim) if found.claim is not None else 'none'}"
+    first, *more = render.claim_lines(found.claim) if found.claim is not None else ["none"]
+    yield f"claim  {first}"
+    yield from (f"     {line}" for line in more)
     yield f"last   {_ended(found.last) if found.last is not None else 'none'}"
     yield f"ready  {'no' if found.reasons else 'yes'}"
     yield from (f"    {reason.code}: {printable(reason.message, 2000)}" for reason in found.reasons)

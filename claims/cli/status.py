@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import click
 
@@ -40,10 +41,10 @@ def _lines(found: Status) -> Iterator[str]:
     where = f"{base['remote']}/{base['branch']}" if base["remote"] else base["branch"]
     yield f"agent   {found.agent or '(no name: --agent, $SWARM_AGENT or git config swarm.agent)'}"
     yield f"branch  {found.branch or '(detached)'}{_distance(found, where)}"
-    yield f"claim   {render.claim_line(found.claim) if found.claim else 'none'}"
+    yield f"claim   {render.claim_lines(found.claim)[0] if found.claim else 'none'}"
     yield f"base    {where} at {base['commit'][:12]}, {_plan(found)}"
-    yield from _section("claims", [render.claim_line(claim) for claim in found.claims])
-    yield from _section("finished, not merged yet", [render.claim_line(claim) for claim in found.finished])
+    yield from _section("claims", _lines_of(found.claims))
+    yield from _section("finished, not merged yet", _lines_of(found.finished))
     yield from _section("overlaps", [_overlap(shared) for shared in found.overlaps])
     yield "tasks   " + ", ".join(f"{number} {state}" for state, number in found.counts.items() if number)
 
@@ -64,6 +65,10 @@ def _section(title: str, lines: list[str]) -> Iterator[str]:
     if lines:
         yield f"{title}:"
         yield from (f"  {line}" for line in lines)
+
+
+def _lines_of(claims: Iterable[Mapping[str, Any]]) -> list[str]:
+    return [line for claim in claims for line in render.claim_lines(claim)]
 
 
 def _overlap(shared: dict[str, object]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from claims.admission import deletion_command
 from claims.ledger import Entry, Ledger
 from claims.names import RefName
 from claims.notice import Notice
@@ -54,10 +55,11 @@ def remaining(claim: Claim, ledger: Ledger) -> int:
     return int((claim.expires_at - ledger.now).total_seconds() // 1)
 
 
-def entry_json(entry: Entry, ledger: Ledger) -> dict[str, Any]:
-    """A live ref for `status` and `show`: its claim, or that it is malformed and why."""
+def entry_json(entry: Entry, ledger: Ledger, remote: str | None) -> dict[str, Any]:
+    """A live ref for `status` and `show`: its claim, or that it is malformed, why, and the command that deletes it."""
     if entry.claim is None:
-        return {"state": "malformed", "ref": entry.ref, "id": entry.id, "fault": entry.fault}
+        hint = deletion_command([entry], remote)
+        return {"state": "malformed", "ref": entry.ref, "id": entry.id, "fault": entry.fault, "hint": hint}
     claim = entry.claim
     return {
         **claim_json(claim),

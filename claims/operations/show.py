@@ -62,7 +62,7 @@ def show(session: Session, arbiter: Arbiter, task: TaskId) -> Shown:
         state=candidate.state.value if candidate.state is not None else None,
         path=path,
         file=data.decode("utf-8", "replace") if data is not None else None,
-        claim=entry_json(entry, ledger) if entry is not None else None,
+        claim=entry_json(entry, ledger, arbiter.remote) if entry is not None else None,
         last=_ended_json(ended[-1]) if ended else None,
         reasons=tuple(readiness(candidate, session.agent, situation)),
     )

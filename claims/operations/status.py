@@ -54,13 +54,13 @@ def status(session: Session, arbiter: Arbiter) -> Status:
     return Status(
         agent=session.agent,
         branch=session.branch,
-        claim=entry_json(mine, ledger) if mine is not None else None,
+        claim=entry_json(mine, ledger, arbiter.remote) if mine is not None else None,
         ahead=ahead,
         behind=behind,
         base={"branch": session.base, "commit": reading.base, "remote": arbiter.remote},
         plan=plan,
-        claims=[entry_json(entry, ledger) for entry in claims],
-        finished=[entry_json(entry, ledger) for entry in finished],
+        claims=[entry_json(entry, ledger, arbiter.remote) for entry in claims],
+        finished=[entry_json(entry, ledger, arbiter.remote) for entry in finished],
         overlaps=[{"task": task, **_without_task(one.notice(task))} for task, one in shared],
         counts={state.value: number for state, number in board.counts().items()},
         notices=(*notices, *_ahead_of_us(ledger), *_unpublished(ledger)),
@@ -68,10 +68,11 @@ def status(session: Session, arbiter: Arbiter) -> Status:
 
 
 def _claims(ledger: Ledger) -> list[Entry]:
-    """Held claims and those that do not read, in order of task id; refs with no task's name come last."""
+    """Held claims and those that do not read, in order of task id; locks, slots and odd names that do not come last."""
     malformed = [entry for entry in ledger.claims.values() if entry.claim is None]
     named = sorted([*ledger.held(), *malformed], key=lambda entry: entry.ref)
-    return [*named, *ledger.odd]
+    keys = sorted((entry for entry in ledger.keys.values() if entry.claim is None), key=lambda entry: entry.ref)
+    return [*named, *keys, *ledger.odd]
 
 
 def _plan(board: Board, notices: list[Notice]) -> dict[str, Any] | None:

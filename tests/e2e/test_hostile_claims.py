@@ -19,6 +19,7 @@ from tests.e2e.scene import (
     T2,
     T3,
     Scene,
+    alone,
     canonical,
     claim_members,
     edited,
@@ -212,7 +213,7 @@ def listed(crowded: Scene) -> dict[str, dict[str, Any]]:
 @pytest.mark.parametrize("task", HOSTILE_AT, ids=[row.name for row in HOSTILE])
 def test_what_is_no_claim_is_listed_as_malformed(task: str, listed: dict[str, dict[str, Any]]) -> None:
     entry = listed[CLAIM + task]
-    assert list(entry) == ["state", "ref", "id", "fault"], entry
+    assert list(entry) == ["state", "ref", "id", "fault", "hint"], entry
     assert entry["state"] == "malformed"
     assert HOSTILE_AT[task].fault in entry["fault"]
     assert entry["fault"] and entry["fault"].isprintable()
@@ -274,6 +275,27 @@ def test_a_lock_or_slot_that_does_not_read_blocks_who_needs_it(ref: str, task: s
     scene.shell(error["hint"])
     assert scene.arbiter.refs() == {}
     scene.run(f"claim {task}", ok=True)
+
+
+@pytest.mark.parametrize("remote", [True, False])
+def test_status_gives_the_command_that_deletes_what_does_not_read(remote: bool, tmp_path: Path) -> None:
+    """For each ref, at the value that was read: a claim, a lock, a slot and a name that is none."""
+    scene = stage(tmp_path) if remote else alone(tmp_path)
+    scene.forge_blob(T1, "{}", [LOCK], ["agent:a1"])
+    scene.arbiter.git("update-ref", f"{CLAIM}no'task", scene.arbiter.blob("{}"))
+    scene.forge(T2)
+    malformed = [entry for entry in scene.claims("status")["claims"] if entry["state"] == "malformed"]
+    assert sorted(entry["ref"] for entry in malformed) == sorted(set(scene.arbiter.refs()) - {CLAIM + T2})
+    said = scene.run("status", ok=True).out
+    for entry in malformed:
+        assert f"  {entry['ref']}  MALFORMED: {entry['fault']}\n    hint: {entry['hint']}\n" in said
+    assert f"\n       hint: {malformed[0]['hint']}\n" in scene.run(f"show {T1}", ok=True).out
+    scene.arbiter.git("update-ref", CLAIM + T1, scene.arbiter.blob("[]"))
+    for entry in malformed[1:]:
+        scene.shell(entry["hint"])
+    with pytest.raises(AssertionError):
+        scene.shell(malformed[0]["hint"])
+    assert set(scene.arbiter.refs()) == {CLAIM + T1, CLAIM + T2}
 
 
 def test_a_lock_that_does_not_read_leaves_others_alone(tmp_path: Path) -> None:

@@ -441,15 +441,24 @@ def _root(answer: Completed) -> Path | None:
 
 def begin_config(git: Git) -> Begun:
     """Start to read what `read_config` gives."""
-    wanted = r"^(swarm\.(base|remote|agent)|remote\..*\.(url|promisor))$"
+    wanted = r"^(swarm\.(base|remote|agent)|remote\..*\.(url|pushurl|promisor)|url\..*\.pushinsteadof)$"
     return git.begin("config", "-z", "--get-regexp", wanted)
 
 
-def read_config(git: Git, begun: Begun | None = None) -> dict[str, str]:
-    """The configuration that concerns us, by lowercase name with the subsection as written; last values win."""
+def read_config(git: Git, begun: Begun | None = None) -> list[tuple[str, str]]:
+    """The configuration that concerns us, by lowercase name with the subsection as written, in git's order."""
     raw = (begun or begin_config(git)).end(ok=(0, 1)).out
     items = raw.decode("utf-8", "surrogateescape").split("\0")[:-1]
-    return {key: value for key, _, value in (item.partition("\n") for item in items)}
+    return [(key, value) for key, _, value in (item.partition("\n") for item in items)]
+
+
+def urls_of(git: Git, remote: str) -> tuple[str, list[str]]:
+    """Where git would fetch from and push to, as it rewrites what is configured."""
+    read, written = (
+        git.run("remote", "get-url", "--all", *push, "--", remote).out.decode("utf-8", "surrogateescape").splitlines()
+        for push in ((), ("--push",))
+    )
+    return read[0], written
 
 
 def _verb(args: Sequence[str]) -> str:

@@ -18,6 +18,7 @@ from claims.git import (
     open_repository,
     printable,
     read_config,
+    urls_of,
 )
 from claims.names import LIVE, AgentName, Branch, TaskId, log_prefix, parse_agent, parse_branch
 from claims.tokens import Token
@@ -58,6 +59,8 @@ class Session:
     remote: str | None
     #: A remote that exists although `--no-remote` was said.
     remote_left_out: str | None
+    #: Whether git may push elsewhere than it fetches from, or to several repositories: then it is asked.
+    may_push_elsewhere: bool
     agent: AgentName | None
     #: The branch that was named, else the one checked out; None where HEAD is on none that a claim can hold.
     branch: Branch | None
@@ -91,10 +94,19 @@ class Session:
         raise Refused("detached-head", message, "git switch -c BRANCH")
 
     def needs_arbiter(self) -> None:
-        """Refuse to change claims behind the back of the remote that arbitrates. Raises Usage."""
+        """Refuse to change claims behind the back of the remote that arbitrates.
+
+        Raises Usage under `--no-remote`; Undecided `remote-not-atomic` where pushes go elsewhere than fetches.
+        """
         if self.remote_left_out is not None:
             message = f"--no-remote: {self.remote_left_out} arbitrates here, so nothing can be claimed without it"
             raise Usage("usage", message, "run the command again without --no-remote")
+        if self.remote is not None and self.may_push_elsewhere:
+            from claims.remote_urls import split
+
+            fault = split(self.remote, *urls_of(self.git, self.remote))
+            if fault is not None:
+                raise fault
 
 
 def open_session(
@@ -113,7 +125,8 @@ def open_session(
     where, settings = begin_repository(git), begin_config(git)
     objects: Objects | None = None
     try:
-        config = read_config(git, settings)
+        configured = read_config(git, settings)
+        config = dict(configured)
         remote = _remote(options, environ, config)
         promisor = any(key.endswith(".promisor") and value == "true" for key, value in config.items())
         objects = git.objects(lazy_fetch=promisor)
@@ -128,6 +141,7 @@ def open_session(
             base=_base(options, environ, config, repository, remote),
             remote=arbiter,
             remote_left_out=remote if options.no_remote else None,
+            may_push_elsewhere=_may_push_elsewhere(configured, arbiter),
             agent=_named(
                 parse_agent,
                 (options.agent, "--agent"),
@@ -159,6 +173,16 @@ def _remote(options: Options, environ: Mapping[str, str], config: Mapping[str, s
             "remote-unreachable", f"there is no remote {printable(named)!r} here (there are: {have})", "git remote -v"
         )
     return named
+
+
+def _may_push_elsewhere(configured: Sequence[tuple[str, str]], remote: str | None) -> bool:
+    """Whether that cannot be ruled out by what is configured."""
+    keys = [key for key, _ in configured]
+    return (
+        keys.count(f"remote.{remote}.url") > 1
+        or f"remote.{remote}.pushurl" in keys
+        or any(key.startswith("url.") for key in keys)
+    )
 
 
 def _base(

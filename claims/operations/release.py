@@ -121,6 +121,8 @@ class _Closing:
                     f"swarm reopen {self._task} --reason TEXT",
                 )
         edits = self._leftovers(ledger, record, mine_at)
+        if edits and self._arbiter.remote is not None:
+            self._session.needs_arbiter()
         if record.closed.outcome != self._outcome:
             if edits:
                 self._arbiter.apply(ordered(edits, claim_first=True))

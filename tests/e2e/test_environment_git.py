@@ -256,3 +256,82 @@ def test_a_lock_file_on_packed_refs_where_the_clone_decides(tmp_path: Path) -> N
     scene.shell(error["hint"])
     scene.run("release", ok=True)
     assert [ref for ref in scene.here.refs() if "claim-log" not in ref] == []
+
+
+def _config(key: str, url: str) -> Act:
+    """Add a setting to the clone; `{other}` is the URL of another repository than origin, `{url}` that of origin."""
+
+    def configure(scene: Scene) -> None:
+        assert scene.origin is not None
+        other = scene.folder / "other.git"
+        values = {"url": scene.origin.url, "path": scene.origin.path, "other": other, "folder": scene.folder}
+        scene.here.git("config", "--add", key.format_map(values), url.format_map(values))
+
+    return configure
+
+
+#: Pushes go elsewhere than fetches, or to several repositories; and the nearest to it that is one repository.
+SPLIT: dict[str, tuple[Act, Act]] = {
+    "a pushurl": (_config("remote.origin.pushurl", "{other}"), _config("remote.origin.pushurl", "{path}")),
+    "as a file": (
+        _config("remote.origin.pushurl", "file://{other}"),
+        _config("remote.origin.pushurl", "file://{path}/"),
+    ),
+    "two of them": (
+        act(_config("remote.origin.pushurl", "{url}"), _config("remote.origin.pushurl", "{other}")),
+        act(_config("remote.origin.pushurl", "{url}"), _config("remote.hub.pushurl", "{other}")),
+    ),
+    "a second url": (
+        _config("remote.origin.url", "{other}"),
+        act(_config("remote.origin.url", "{other}"), _config("remote.origin.pushurl", "{url}")),
+    ),
+    "pushInsteadOf": (
+        _config("url.{other}.pushInsteadOf", "{url}"),
+        _config("url.{path}.pushInsteadOf", "{url}"),
+    ),
+    "pushInsteadOf for another": (
+        _config("url.{other}.pushInsteadOf", "{url}"),
+        _config("url.{other}.pushInsteadOf", "{folder}/nothing"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SPLIT)
+def test_pushes_that_go_elsewhere_than_fetches_decide_nothing(name: str, tmp_path: Path) -> None:
+    """Who reads one repository and writes to another, or to two, excludes nobody. Reading goes on."""
+    scene = stage(tmp_path)
+    other = clone_bare(scene, tmp_path / "other.git")
+    scene.run(f"claim {T1}", ok=True)
+    SPLIT[name][0](scene)
+    before = scene.arbiter.snapshot(), other.snapshot()
+    private = sorted(path.name for path in (scene.here.path / ".git" / "swarm").iterdir())
+    scene.forge(T2, minutes=-1)
+    writing = ["renew", "release", "release --done", f"steal {T2}", "reap", f"reopen {T1} --reason why", "prune"]
+    for line in (f"claim {T1}", *writing):
+        error = scene.refused(line)
+        assert (error["code"], error["exit"]) == ("remote-not-atomic", 3), line
+        assert error["message"].startswith("origin is read from "), line
+    scene.vacate(T2)
+    assert (scene.arbiter.snapshot(), other.snapshot()) == before
+    assert sorted(path.name for path in (scene.here.path / ".git" / "swarm").iterdir()) == private
+    for line in ("status", "check", f"show {T1}", "tasks", "log"):
+        scene.run(line, ok=True)
+    scene.shell(error["hint"])
+    scene.run("renew", ok=True)
+    scene.run("release", ok=True)
+    assert other.refs() == {}
+
+
+@pytest.mark.parametrize("name", SPLIT)
+def test_pushes_that_go_by_another_way_to_the_same_repository_are_fine(name: str, tmp_path: Path) -> None:
+    scene = stage(tmp_path)
+    other = clone_bare(scene, tmp_path / "other.git")
+    SPLIT[name][1](scene)
+    live_through(scene)
+    assert other.refs() == {}
+
+
+def clone_bare(scene: Scene, path: Path) -> Repo:
+    """Another repository with what the origin has."""
+    scene.arbiter.git("clone", "-q", "--bare", str(scene.arbiter.path), str(path))
+    return Repo(path)

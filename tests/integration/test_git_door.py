@@ -676,14 +676,15 @@ def test_the_configuration_that_concerns_us(repo: Repo, git: Git) -> None:
         ("user.signingKey", "secret"),
     ]:
         repo.git("config", "--add", key, value)
-    assert read_config(git) == {
-        "swarm.base": "main",
-        "swarm.agent": "two\nlines",
-        "remote.My.Hub.url": "/x",
-        "remote.origin.url": "/y",
-        "remote.origin.promisor": "true",
-    }
+    assert read_config(git) == [
+        ("swarm.base", "trunk"),
+        ("swarm.base", "main"),
+        ("swarm.agent", "two\nlines"),
+        ("remote.My.Hub.url", "/x"),
+        ("remote.origin.url", "/y"),
+        ("remote.origin.promisor", "true"),
+    ]
 
 
 def test_no_configuration_that_concerns_us(git: Git) -> None:
-    assert read_config(git) == {}
+    assert read_config(git) == []

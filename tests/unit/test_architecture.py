@@ -27,6 +27,7 @@ LAYERS = (
     "claims.admission",
     "claims.transaction",
     "claims.tokens",
+    "claims.remote_urls",
     "claims.git",
     "claims.session",
     "claims.git_tree",

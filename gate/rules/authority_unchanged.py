@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from claims.errors import Undecided
 from gate.evidence import Evidence
+from gate.fixes import move_afresh
 from gate.task_text import cut, difference
 from gate.tree import shown
 from gate.verdict import Finding, Ruling
@@ -28,10 +29,10 @@ def judge(evidence: Evidence) -> Ruling:
         base = cut(subject.base_file, shown(subject.queued_path))
         landed = cut(subject.landed_file, path)
     except Undecided as wrong:
-        return Ruling((Finding(RULE, f"it cannot be compared: {wrong.message}", path),))
+        message = f"it cannot be compared: {wrong.message}"
+        return Ruling((Finding(RULE, message, path, fix=move_afresh(evidence, subject)),))
     if base.authority == landed.authority:
         return Ruling()
     differs = difference(base.authority.splitlines(), landed.authority.splitlines())
     message = f"the authority block is not base's: {differs}"
-    fix = f"git diff BASE:{shown(subject.queued_path)} HEAD:{path}"
-    return Ruling((Finding(RULE, message, path, fix=fix),))
+    return Ruling((Finding(RULE, message, path, fix=move_afresh(evidence, subject)),))

@@ -22,7 +22,9 @@ def judge(evidence: Evidence) -> Ruling:
         return Ruling((Finding(RULE, "there is no task that base could have queued", fix="swarm tasks --ready"),))
     path = shown(subject.queued_path)
     if subject.fault is not None:
-        return Ruling((Finding(RULE, f"base's file of the task does not read: {subject.fault.message}", path),))
+        message = f"base's file of the task does not read: {subject.fault.message}"
+        fix = "the operator mends the file on base; `swarm-gate board` says what is wrong with it"
+        return Ruling((Finding(RULE, message, path, fix=fix),))
     if subject.places == (State.QUEUED,) and subject.base is not None:
         return Ruling()
     if State.DONE in subject.places:

@@ -3,7 +3,8 @@
 Why: a claim on another plan, or on a task that was changed since, says nothing about this one. A branch that already
 had work of its own when it was claimed was begun without a claim. Times that cannot be are forged.
 
-Fix: release the claim and claim again, on a branch off the base branch as it is now.
+Fix: let go of the claim and claim again. Where the branch had work before its claim, or the times cannot be, claim on a
+new branch off the base branch as it is now, and bring the work there.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from __future__ import annotations
 from claims.board.task import Task
 from claims.clock import MAX_SKEW
 from claims.record import Claim
-from gate.evidence import Evidence
+from gate.evidence import Evidence, Subject
+from gate.fixes import claim_afresh
 from gate.on_record import OnRecord, unbroken_run
 from gate.verdict import Finding, Ruling
 
@@ -23,18 +25,26 @@ def judge(evidence: Evidence) -> Ruling:
     if subject is None or not run:
         return Ruling()
     newest, first = run[-1], run[0]
-    messages: list[str] = []
-    if subject.base is not None:
-        messages += _differences(newest.claim, subject.base)
+    outdated = _differences(newest.claim, subject.base) if subject.base is not None else []
     revision = evidence.board.plan.revision if evidence.board.plan is not None else 0
     if newest.claim.plan_revision != revision:
-        messages.append(f"it was made under plan revision {newest.claim.plan_revision}, base is at {revision}")
-    messages += _work_before(evidence, first.claim)
-    messages += [message for one in run for message in _impossible(evidence, one)]
-    fix = f"swarm release {subject.id} --reason TEXT && swarm claim {subject.id} --agent NAME"
+        outdated.append(f"it was made under plan revision {newest.claim.plan_revision}, base is at {revision}")
+    unsound = _work_before(evidence, first.claim)
+    unsound += [message for one in run for message in _impossible(evidence, one)]
+    let_go = _let_go(subject, newest)
+    again, afresh = f"{let_go}swarm claim {subject.id}", f"{let_go}{claim_afresh(evidence, subject)}"
+    found = [(message, again) for message in outdated] + [(message, afresh) for message in unsound]
     return Ruling(
-        tuple(Finding(RULE, f"the claim does not bind: {message}", ref=newest.ref, fix=fix) for message in messages)
+        tuple(Finding(RULE, f"the claim does not bind: {message}", ref=newest.ref, fix=fix) for message, fix in found)
     )
+
+
+def _let_go(subject: Subject, newest: OnRecord) -> str:
+    """The command that has to come before another claim: a held or finished one is in its way."""
+    reason = "--reason 'the claim does not bind'"
+    if newest.held:
+        return f"swarm release {subject.id} {reason} && "
+    return f"swarm reopen {subject.id} {reason} && " if newest.outcome == "done" else ""
 
 
 def _differences(claim: Claim, task: Task) -> list[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from claims.clock import format_instant
 from gate.evidence import Evidence
-from gate.on_record import claims_on_record, is_heads
+from gate.on_record import claims_on_record, heads_claims, is_heads
 from gate.verdict import Finding, Remark, Ruling
 
 RULE = "claim-current"
@@ -31,7 +31,8 @@ def judge(evidence: Evidence) -> Ruling:
     claim = newest.claim
     if not is_heads(claim, evidence.facts):
         message = f"{claim.agent} claimed {subject.id} for {claim.branch} at {format_instant(claim.claimed_at)}"
-        return Ruling((Finding(RULE, f"{message}: this work was overtaken", ref=newest.ref, fix=fix),))
+        why = "this work was overtaken" if heads_claims(evidence) else "this branch has none"
+        return Ruling((Finding(RULE, f"{message}: {why}", ref=newest.ref, fix=fix),))
     if newest.held and claim.expired(now):
         message = f"the claim expired at {format_instant(claim.expires_at)}; nobody has taken it"
         return Ruling(remarks=(Remark(RULE, message),))

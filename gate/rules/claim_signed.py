@@ -18,4 +18,4 @@ def judge(evidence: Evidence) -> Ruling:
     if evidence.board.config.gate.signatures is Signatures.OFF:
         return Ruling()
     message = "signatures are required, and this version cannot check any"
-    return Ruling((Finding(RULE, message, fix="gate.signatures: off in .agents/swarm.yaml on base"),))
+    return Ruling((Finding(RULE, message, fix="the operator sets gate.signatures: off in .agents/swarm.yaml on base"),))

@@ -12,6 +12,7 @@ from __future__ import annotations
 import posixpath
 
 from gate.evidence import Evidence
+from gate.fixes import put_back
 from gate.judged import Judged, granting, judged_paths
 from gate.tree import EXECUTABLE, FILE, LINK, SUBMODULE, shown
 from gate.verdict import Finding, Ruling
@@ -27,7 +28,7 @@ def judge(evidence: Evidence) -> Ruling:
             continue
         message = _objection(evidence, judged, after.mode)
         if message is not None:
-            findings.append(Finding(RULE, message + judged.where, shown(judged.path), fix="git rm PATH"))
+            findings.append(Finding(RULE, message + judged.where, shown(judged.path), fix=put_back(evidence, judged)))
     return Ruling(tuple(findings))
 
 

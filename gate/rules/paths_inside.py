@@ -3,28 +3,39 @@
 Why: the authority is what the operator agreed to have changed. What is outside it was not asked for, and another
 agent may be at work there.
 
-Fix: put the path back as base has it, or ask for a wider authority with a proposal.
+Fix: put the path back as base has it, or ask for a wider authority with a proposal. Where the pull request moves no
+task, no path is inside: mend that first, and leave the paths as they are.
 """
 
 from __future__ import annotations
 
 from claims.board.authority import is_reserved
 from gate.evidence import Evidence
+from gate.fixes import put_back
 from gate.judged import granting, judged_paths
 from gate.tree import shown
 from gate.verdict import Finding, Ruling
 
 RULE = "paths-inside"
-FIX = "git checkout BASE -- PATH"
 
 
 def judge(evidence: Evidence) -> Ruling:
     authority = granting(evidence)
-    findings = [
-        Finding(
-            RULE, f"outside the task's authority{judged.where}", shown(judged.path), fix="git checkout BASE -- PATH"
-        )
+    outside = [
+        judged
         for judged in judged_paths(evidence)
         if not is_reserved(judged.path) and (authority is None or not authority.covers(judged.path))
     ]
-    return Ruling(tuple(findings))
+    # Without a task the work may be fine: nobody should be told to throw it away.
+    why = "outside the task's authority" if authority is not None else "outside: there is no task that grants it"
+    return Ruling(
+        tuple(
+            Finding(
+                RULE,
+                why + judged.where,
+                shown(judged.path),
+                fix=put_back(evidence, judged) if authority is not None else None,
+            )
+            for judged in outside
+        )
+    )

@@ -12,6 +12,7 @@ import re
 import unicodedata
 
 from gate.evidence import Evidence
+from gate.fixes import rename, rewrite
 from gate.judged import judged_paths
 from gate.tree import folders_of, shown
 from gate.verdict import Finding, Ruling
@@ -28,7 +29,9 @@ _LONGEST = 255
 
 def judge(evidence: Evidence) -> Ruling:
     findings = [
-        Finding(RULE, f"the tree {shown(folder) or '(root)'} is malformed: {fault}", shown(folder))
+        Finding(
+            RULE, f"the tree {shown(folder) or '(root)'} is malformed: {fault}", shown(folder), fix=rewrite(evidence)
+        )
         for folder, fault in evidence.odd_trees
     ]
     for judged in judged_paths(evidence):
@@ -36,7 +39,7 @@ def judge(evidence: Evidence) -> Ruling:
             continue
         message = objection(judged.path) or _collision(evidence, judged.path)
         if message is not None:
-            findings.append(Finding(RULE, message + judged.where, shown(judged.path), fix="git mv PATH NEW-NAME"))
+            findings.append(Finding(RULE, message + judged.where, shown(judged.path), fix=rename(evidence, judged)))
     return Ruling(tuple(findings))
 
 

@@ -10,20 +10,23 @@ from __future__ import annotations
 
 from claims.board.authority import is_protected
 from gate.evidence import Evidence
+from gate.fixes import put_back
 from gate.judged import exemption_of, granting, judged_paths
 from gate.kinds import Kind, kind_of
 from gate.tree import shown
 from gate.verdict import Finding, Ruling
 
 RULE = "protected-paths"
-FIX = "git checkout BASE -- PATH"
 
 
 def judge(evidence: Evidence) -> Ruling:
     extra = evidence.board.config.gate.protected
     findings = [
         Finding(
-            RULE, f"protected, and not named in full{judged.where}", shown(judged.path), fix="git checkout BASE -- PATH"
+            RULE,
+            f"protected, and not named in full{judged.where}",
+            shown(judged.path),
+            fix=put_back(evidence, judged),
         )
         for judged in judged_paths(evidence)
         if is_protected(judged.path, extra) and not _is_named(evidence, judged.path)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from claims.board.authority import is_reserved
 from gate.evidence import Evidence
+from gate.fixes import put_back
 from gate.judged import is_new_proposal, is_task_file, is_the_move, judged_paths
 from gate.kinds import Kind, kind_of
 from gate.tree import shown
@@ -28,5 +29,5 @@ def judge(evidence: Evidence) -> Ruling:
         allowed = is_the_move(evidence, judged.path) or is_new_proposal(judged) or is_task_file(judged.path)
         if not (implements and allowed):
             message = f"reserved: .agents/ is not for this pull request to change{judged.where}"
-            findings.append(Finding(RULE, message, shown(judged.path), fix="git checkout BASE -- PATH"))
+            findings.append(Finding(RULE, message, shown(judged.path), fix=put_back(evidence, judged)))
     return Ruling(tuple(findings))

@@ -7,9 +7,12 @@ Fix: write `status: done` in the file, and leave everything else of its front ma
 
 from __future__ import annotations
 
+import re
+
 from claims.board.task import parse_task
 from claims.errors import Undecided
-from gate.evidence import Evidence
+from gate.evidence import Evidence, Subject
+from gate.fixes import move_afresh
 from gate.tree import shown
 from gate.verdict import Finding, Ruling
 
@@ -20,10 +23,27 @@ def judge(evidence: Evidence) -> Ruling:
     subject = evidence.subject
     if subject is None or subject.landed_file is None:
         return Ruling((Finding(RULE, "no task file would land in done/ that could be read"),))
+    wrong = _objection(subject, subject.landed_file)
+    if wrong is None:
+        return Ruling()
     path = shown(subject.done_path)
+    return Ruling(
+        (Finding(RULE, f"the file that would land does not read: {wrong}", path, fix=_fix(evidence, subject)),)
+    )
+
+
+def _objection(subject: Subject, data: bytes) -> str | None:
     try:
-        parse_task(subject.landed_file, subject.done_path.decode("ascii"))
+        parse_task(data, subject.done_path.decode("ascii"))
     except Undecided as wrong:
-        fix = f"sed -i 's/^status: .*$/status: done/' {path}"
-        return Ruling((Finding(RULE, f"the file that would land does not read: {wrong.message}", path, fix=fix),))
-    return Ruling()
+        return wrong.message
+    return None
+
+
+def _fix(evidence: Evidence, subject: Subject) -> str:
+    """Correct the status where that is all there is to correct; else take the file from base anew."""
+    corrected = re.sub(rb"^status: .*$", b"status: done", subject.landed_file or b"", count=1, flags=re.MULTILINE)
+    if _objection(subject, corrected) is not None:
+        return move_afresh(evidence, subject)
+    path = shown(subject.done_path)
+    return f"sed -i '1,/^status: /s/^status: .*$/status: done/' {path} && git add {path}"

@@ -8,7 +8,8 @@ Fix: move the file with `git mv`, and do not change its mode.
 from __future__ import annotations
 
 from gate.evidence import Evidence
-from gate.tree import FILE, shown
+from gate.fixes import move_afresh
+from gate.tree import EXECUTABLE, FILE, shown
 from gate.verdict import Finding, Ruling
 
 RULE = "task-identity"
@@ -24,5 +25,6 @@ def judge(evidence: Evidence) -> Ruling:
         return Ruling((Finding(RULE, message, path, fix=fix),))
     if entry.mode != FILE:
         message = f"the task's file would have mode {entry.mode:06o}, not {FILE:06o}"
-        return Ruling((Finding(RULE, message, path, fix=f"chmod 644 {path} && git add {path}"),))
+        fix = f"chmod 644 {path} && git add {path}" if entry.mode == EXECUTABLE else move_afresh(evidence, subject)
+        return Ruling((Finding(RULE, message, path, fix=fix),))
     return Ruling()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from claims.errors import Undecided
 from gate.evidence import Evidence
+from gate.fixes import move_afresh
 from gate.task_text import cut, difference, is_appended
 from gate.tree import shown
 from gate.verdict import Finding, Ruling
@@ -28,9 +29,10 @@ def judge(evidence: Evidence) -> Ruling:
         base = cut(subject.base_file, shown(subject.queued_path))
         landed = cut(subject.landed_file, path)
     except Undecided as wrong:
-        return Ruling((Finding(RULE, f"it cannot be compared: {wrong.message}", path),))
+        message = f"it cannot be compared: {wrong.message}"
+        return Ruling((Finding(RULE, message, path, fix=move_afresh(evidence, subject)),))
     findings: list[Finding] = []
-    fix = f"git diff BASE:{shown(subject.queued_path)} HEAD:{path}"
+    fix = move_afresh(evidence, subject)
     if base.rest != landed.rest:
         message = f"the front matter is not base's: {difference(base.rest, landed.rest)}"
         findings.append(Finding(RULE, message, path, fix=fix))

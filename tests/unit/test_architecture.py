@@ -42,6 +42,7 @@ LAYERS = (
     "gate.landing",
     "gate.evidence",
     "gate.judged",
+    "gate.fixes",
     "gate.on_record",
     "gate.kinds",
     "gate.rules",

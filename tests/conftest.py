@@ -38,6 +38,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_LOCALE] = _installed(config.getoption("--swarm-locale"))
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Two workers a core: a test mostly waits for the processes that it started, or for a lock to be given up."""
+    return 2 * len(os.sched_getaffinity(0))
+
+
 def pytest_report_header(config: pytest.Config) -> str:
     return (
         f"swarm: full={config.getoption('--full')} object-format={config.getoption('--object-format')} "

@@ -41,7 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """Two workers a core: a test mostly waits for the processes that it started, or for a lock to be given up."""
-    return 2 * len(os.sched_getaffinity(0))
+    return 2 * (os.cpu_count() or 1)
 
 
 def pytest_report_header(config: pytest.Config) -> str:

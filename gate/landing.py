@@ -109,7 +109,7 @@ def compute(history: History, base: ObjectId, head: ObjectId, merge_ref: Commit 
         raise NoLanding(
             "landing-mismatch",
             f"merging gives the tree {tree}, GitHub's test merge has {merge_ref.tree}",
-            "git rebase onto the base branch and push again",
+            f"git rebase {base[:12]}",
         )
     commits = history.commits_between(base, head)
     if len(commits) > MAX_COMMITS:
@@ -138,12 +138,14 @@ def compute(history: History, base: ObjectId, head: ObjectId, merge_ref: Commit 
 def _merge_base(history: History, base: ObjectId, head: ObjectId) -> ObjectId:
     bases = history.merge_bases(base, head)
     if not bases:
-        raise NoLanding("no-common-history", "base and head have no commit in common", "branch off the base branch")
+        raise NoLanding(
+            "no-common-history", "base and head have no commit in common", f"git rebase --onto {base[:12]} --root"
+        )
     if len(bases) > 1:
         raise NoLanding(
             "base-ambiguous",
             f"base and head have {len(bases)} merge bases, so what would land depends on which is taken",
-            "git rebase onto the base branch and push again",
+            f"git rebase {base[:12]}",
         )
     return bases[0]
 
@@ -156,12 +158,14 @@ def _merged(history: History, base: ObjectId, head: ObjectId) -> ObjectId:
         if clean:
             trees.append(tree)
     if not trees:
-        raise NoLanding("landing-conflict", "head conflicts with base", "git merge or rebase the base branch, and push")
+        raise NoLanding(
+            "landing-conflict", "head conflicts with base", f"git merge {base[:12]}   # and solve the conflicts"
+        )
     if len(trees) == 1 or trees[0] != trees[1]:
         raise NoLanding(
             "landing-ambiguous",
             "base renamed a folder that head adds files to: where they land depends on git's settings",
-            "git rebase onto the base branch and push again",
+            f"git rebase {base[:12]}",
         )
     return trees[0]
 

@@ -36,7 +36,8 @@ def _objection(subject: Subject, data: bytes) -> str | None:
     try:
         parse_task(data, subject.done_path.decode("ascii"))
     except Undecided as wrong:
-        return wrong.message
+        # The finding has the path already.
+        return re.sub(rf"^{re.escape(shown(subject.done_path))}:(?=[0-9])", "line ", wrong.message)
     return None
 
 

@@ -39,6 +39,19 @@ _ALWAYS = (
 #: git syncs neither loose objects nor refs unless told to; without it a power cut can leave an empty ref.
 DURABLE = ("-c", "core.fsync=loose-object,reference")
 
+#: A fetch of what is named after it and of nothing else, whatever the configuration adds; it leaves nothing behind.
+FETCH = (
+    *("-c", "fetch.writeCommitGraph=false"),
+    "fetch",
+    "--quiet",
+    "--no-tags",
+    "--no-prune",
+    "--no-recurse-submodules",
+    "--no-write-fetch-head",
+    "--no-auto-maintenance",
+    "--refmap=",
+)
+
 #: How a process ends that a signal ended: what it did until then is not known. Over 129 where a shell script is its
 #: parent and stands in for it; 129 itself is git's "usage".
 SIGNALLED = (*range(-64, 0), *range(130, 193))
@@ -242,7 +255,8 @@ class Objects:
             if info is None:
                 continue
             if info.type != type:
-                raise Undecided("git-failed", f"{printable(name)} is a {info.type}, not a {type}")
+                message = f"{printable(name)} is a {info.type}, not a {type}"
+                raise Undecided("git-failed", message, details={"name": name, "type": info.type})
             if info.size > limit:
                 message = f"{printable(name)} has {info.size} bytes; {limit} are read"
                 raise Undecided("limits-exceeded", message, details={"name": name})

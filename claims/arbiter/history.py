@@ -19,7 +19,7 @@ from claims.arbiter import Outcome
 from claims.arbiter.local import update_refs
 from claims.arbiter.remote import push
 from claims.errors import SwarmError, Undecided
-from claims.git import ANY_END, Git, Objects, ProcessTimedOut, top_level
+from claims.git import ANY_END, FETCH, Git, Objects, ProcessTimedOut, top_level
 from claims.names import ARCHIVE, LOG, ObjectId, RefName, TaskId, log_prefix, log_ref, task_and_stamp_of_log_ref
 from claims.session import Session
 from claims.transaction import Transaction
@@ -30,17 +30,6 @@ _SCRATCH = "scratch-"
 #: Seconds after which what a killed command left behind is cleared away.
 _LEFTOVER_AGE = 3600
 
-_FETCH = (
-    *("-c", "fetch.writeCommitGraph=false"),
-    "fetch",
-    "--quiet",
-    "--no-tags",
-    "--no-prune",
-    "--no-recurse-submodules",
-    "--no-write-fetch-head",
-    "--no-auto-maintenance",
-    "--refmap=",
-)
 #: The archive comes without the records in it: those that are wanted are asked for by id.
 _NAMES_ONLY = "--filter=blob:none"
 
@@ -158,7 +147,7 @@ class RemoteHistory:
         return found
 
     def _fetch(self, *options: str, names: Iterable[str]) -> None:
-        self._run(*_FETCH, *options, "--stdin", self._name, stdin="".join(f"{name}\n" for name in names))
+        self._run(*FETCH, *options, "--stdin", self._name, stdin="".join(f"{name}\n" for name in names))
         # Objects that came while it ran may be unknown to a reader that looked for them before.
         self.objects.close()
 

@@ -10,7 +10,7 @@ from claims.arbiter import Outcome, Reading, Verdict, mirror, porcelain
 from claims.arbiter.local import current_ids, update_refs, write_blob
 from claims.arbiter.reading import build_ledger, list_refs, read_entries, resolve_base, resolve_refs
 from claims.errors import SwarmError, Undecided
-from claims.git import ANY_END, Completed, Git, ObjectInfo, ProcessTimedOut
+from claims.git import ANY_END, FETCH, Completed, Git, ObjectInfo, ProcessTimedOut
 from claims.ledger import Entry, Ledger
 from claims.names import CLAIMS, FETCHES, LIVE, ObjectId, RefName, TaskId, branch_ref, log_prefix
 from claims.notice import Notice
@@ -21,17 +21,6 @@ from claims.values import replace
 #: Seconds after which what a killed fetch left behind is cleared away.
 _LEFTOVER_AGE = 3600
 
-_FETCH = (
-    *("-c", "fetch.writeCommitGraph=false"),
-    "fetch",
-    "--quiet",
-    "--no-tags",
-    "--no-prune",
-    "--no-recurse-submodules",
-    "--no-write-fetch-head",
-    "--no-auto-maintenance",
-    "--refmap=",
-)
 _PUSH_CONFIG = ("push.gpgSign=false", "push.followTags=false", "push.pushOption=", "push.negotiate=false")
 _PUSH = ("push", "--atomic", "--porcelain", "--no-verify", "--no-recurse-submodules")
 
@@ -147,7 +136,7 @@ class RemoteArbiter:
         specs += [f"+{prefix}*:{_below(place, prefix)}*" for prefix in prefixes]
         try:
             done = git.run(
-                *_FETCH,
+                *FETCH,
                 self._name,
                 *specs,
                 ok=(0, 1, 128),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ import click
 
 from claims import __version__
 from claims.cli import options, render, streams
+from claims.cli.commands import Commands
 from claims.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, SwarmError, Undecided, Usage
 
 #: Every command and its module, in the order in which the help lists them. A module is loaded when it is used.
@@ -46,22 +46,9 @@ Claim a task before you edit anything; the claim is a lease that you renew, rele
 """
 
 
-class Commands(click.Group):
-    """The group that loads a command's module when it is needed."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        module = COMMANDS.get(cmd_name)
-        if module is None:
-            return None
-        command: click.Command = importlib.import_module(module).command
-        return command
-
-
 @click.group(
     cls=Commands,
+    modules=COMMANDS,
     help=HELP,
     invoke_without_command=True,
     subcommand_metavar="[COMMAND] [ARGS]...",

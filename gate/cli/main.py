@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Sequence
 
 import click
 
+from claims.cli.commands import Commands
 from claims.cli.main import run
 from claims.errors import EXIT_USAGE
 from gate import __version__
@@ -26,22 +26,9 @@ HELP = """The gate holds pull requests to the claims behind them.
 """
 
 
-class Commands(click.Group):
-    """The group that loads a command's module when it is needed."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        module = COMMANDS.get(cmd_name)
-        if module is None:
-            return None
-        command: click.Command = importlib.import_module(module).command
-        return command
-
-
 @click.group(
     cls=Commands,
+    modules=COMMANDS,
     help=HELP,
     invoke_without_command=True,
     subcommand_metavar="[COMMAND] [ARGS]...",

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from claims.board.board import Board, Entry
+from claims.board.board import Board, Entry, NotAFile
+from claims.board.config import CONFIG_PATH
 from claims.board.node import MAX_FILE
 from claims.errors import Undecided
-from claims.git import ProcessTimedOut, printable
+from claims.git import FETCH, ProcessTimedOut, printable
 from claims.names import ObjectId
 from claims.session import Session
 
@@ -18,7 +19,10 @@ _MAX_TREE = 64 * 1024 * 1024
 _MANY = 64
 #: Mode, name and object id, by the length of the id.
 _ENTRY = {size: re.compile(rb"([0-7]{5,6}) ([^\0]*)\0(.{%d})" % size, re.DOTALL) for size in (20, 32)}
-_FOLDER_MODES = (0o040000, 0o160000)
+_FOLDER_MODES = {0o040000: "folder", 0o160000: "submodule"}
+#: What git says of an object that is no file, as people call it.
+_TYPES = {"tree": "folder", "commit": "submodule"}
+_ROOT = CONFIG_PATH.rpartition("/")[0]
 
 
 class GitTree:
@@ -36,16 +40,17 @@ class GitTree:
     def read(self, paths: Sequence[str]) -> Sequence[bytes | None]:
         if self._session.partial_clone:
             self._fetch_missing(paths)
+        if any(path.rpartition("/")[0] == _ROOT for path in paths):
+            self._listed(_ROOT)  # by its path, git takes a submodule for nothing at all
         names = self._names(paths)
+        for path, name in zip(paths, names, strict=True):
+            if name is None:
+                self._refuse_folder(path)
         asked = [name for name in names if name is not None]
         try:
             found = iter(self._session.objects.contents(asked, type="blob", limit=MAX_FILE))
         except Undecided as fault:
-            if fault.code != "limits-exceeded":
-                raise
-            path = printable(paths[names.index(fault.details["name"])])
-            message = f"{path}: over {MAX_FILE} bytes, which no file under .agents/ may have"
-            raise Undecided("limits-exceeded", message) from None
+            raise _told_of_path(fault, paths, names) from None
         return [None if name is None else next(found) for name in names]
 
     def exists(self, paths: Sequence[str]) -> Sequence[bool]:
@@ -69,6 +74,13 @@ class GitTree:
             return self._name(path)
         entry = (self._folders[folder] or {}).get(name)
         return None if entry is None or entry.mode in _FOLDER_MODES else entry.id
+
+    def _refuse_folder(self, path: str) -> None:
+        """Raise NotAFile for a path that is known to be a folder or a submodule."""
+        folder, _, name = path.rpartition("/")
+        entry = (self._folders.get(folder) or {}).get(name)
+        if entry is not None and entry.mode in _FOLDER_MODES:
+            raise NotAFile(path, _FOLDER_MODES[entry.mode])
 
     def _list_folders_of(self, paths: Sequence[str]) -> None:
         for folder in sorted({path.rpartition("/")[0] for path in paths}):
@@ -111,14 +123,7 @@ class GitTree:
         """Fetch objects. Raises Undecided `remote-unreachable`."""
         try:
             done = self._session.git.run(
-                "fetch",
-                "--quiet",
-                "--no-tags",
-                "--no-prune",
-                "--no-recurse-submodules",
-                "--no-write-fetch-head",
-                "--no-auto-maintenance",
-                "--refmap=",
+                *FETCH,
                 remote,
                 *ids,
                 ok=range(256),
@@ -145,6 +150,17 @@ class GitTree:
 def board_at(session: Session, commit: ObjectId) -> Board:
     """The board as `commit` has it."""
     return Board(commit, GitTree(session, commit))
+
+
+def _told_of_path(fault: Undecided, paths: Sequence[str], names: Sequence[str | None]) -> Undecided:
+    """What is wrong with an object, told of the path that names it."""
+    if "name" not in fault.details:
+        return fault
+    path = paths[names.index(fault.details["name"])]
+    if fault.code == "limits-exceeded":
+        message = f"{printable(path)}: over {MAX_FILE} bytes, which no file under .agents/ may have"
+        return Undecided("limits-exceeded", message)
+    return NotAFile(path, _TYPES.get(fault.details["type"], fault.details["type"]))
 
 
 def parse_tree(raw: bytes, id_size: int) -> tuple[Entry, ...]:

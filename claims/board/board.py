@@ -13,7 +13,10 @@ from claims.names import ObjectId, TaskId, parse_task_id
 
 T = TypeVar("T")
 
-_FOLDER_MODES = (0o040000, 0o160000)
+#: A folder and a submodule.
+FOLDER_MODES = (0o040000, 0o160000)
+#: What does not read, by its path; everything else is a task.
+_CODES = {CONFIG_PATH: "malformed-config", PLAN_PATH: "malformed-plan", MANIFEST_PATH: "malformed-manifest"}
 
 
 class Entry(NamedTuple):
@@ -27,6 +30,15 @@ class Entry(NamedTuple):
     id: ObjectId | None
 
 
+class NotAFile(Undecided):
+    """A folder or a submodule (`what`) stands in the place of the file `path`."""
+
+    def __init__(self, path: str, what: str) -> None:
+        code = _CODES.get(path, "malformed-task")
+        super().__init__(code, f"{path}:1: it is a {what}, not a file", details={"path": path})
+        self.path = path
+
+
 class TreeReader(Protocol):
     """A tree of files. Paths are from its root, with `/`; links are never followed: a link's content is its target."""
 
@@ -37,7 +49,7 @@ class TreeReader(Protocol):
     def read(self, paths: Sequence[str]) -> Sequence[bytes | None]:
         """The contents, in order, in one batch; None where there is no such file.
 
-        Raises Undecided("limits-exceeded") for a file over `node.MAX_FILE`, without having read it.
+        Raises Undecided("limits-exceeded") for a file over `node.MAX_FILE`, without having read it, and NotAFile.
         """
         ...
 
@@ -58,7 +70,7 @@ class Board:
     def __init__(self, commit: ObjectId | None, reader: TreeReader) -> None:
         self.commit = commit
         self._reader = reader
-        self._contents: dict[str, bytes | None] = {}
+        self._contents: dict[str, bytes | NotAFile | None] = {}
         self._tasks: dict[str, Task] = {}
         self._places: dict[TaskId, tuple[State, ...]] = {}
         self._config: Config | None = None
@@ -161,12 +173,20 @@ class Board:
 
     def _content(self, path: str) -> bytes | None:
         self._read([path])
-        return self._contents[path]
+        return _given(self._contents[path])
 
     def _read(self, paths: Iterable[str]) -> None:
         unread = [path for path in dict.fromkeys(paths) if path not in self._contents]
-        if unread:
-            self._contents.update(zip(unread, self._reader.read(unread), strict=True))
+        while unread:
+            try:
+                found = self._reader.read(unread)
+            except NotAFile as fault:
+                # One that is none must not hide the others.
+                self._contents[fault.path] = fault
+                unread.remove(fault.path)
+            else:
+                self._contents.update(zip(unread, found, strict=True))
+                return
 
 
 def _given(answer: T | Undecided) -> T:
@@ -182,7 +202,7 @@ def _places(tasks: Iterable[TaskId]) -> list[str]:
 
 def _task_of(entry: Entry) -> TaskId | None:
     """The task whose file `entry` is, or None where it is something else."""
-    if entry.mode in _FOLDER_MODES or not entry.name.endswith(".md"):
+    if entry.mode in FOLDER_MODES or not entry.name.endswith(".md"):
         return None
     try:
         return parse_task_id(entry.name[: -len(".md")])

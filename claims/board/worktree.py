@@ -12,7 +12,7 @@ import stat
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from claims.board.board import Entry
+from claims.board.board import Entry, NotAFile
 from claims.board.node import MAX_FILE
 from claims.errors import Undecided
 
@@ -102,9 +102,12 @@ def _is_file(name: str, folder: int) -> bool:
 
 
 def _content(name: str, folder: int, path: str) -> bytes | None:
-    if not _is_file(name, folder):
+    mode = _git_mode(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+    if mode == _FOLDER_MODE:
+        raise NotAFile(path, "folder")
+    if mode is None:
         return None
-    if stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+    if mode == _LINK_MODE:
         return os.fsencode(os.readlink(name, dir_fd=folder))
     with os.fdopen(os.open(name, _FILE, dir_fd=folder), "rb") as file:
         data = file.read(MAX_FILE + 1)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from claims.admission import Situation, readiness
-from claims.arbiter import Arbiter
+from claims.arbiter import Arbiter, Reading
+from claims.board.board import NotAFile
 from claims.board.task import task_path
 from claims.errors import Refused, SwarmError
 from claims.git_tree import GitTree, board_at
@@ -55,7 +56,7 @@ def show(session: Session, arbiter: Arbiter, task: TaskId) -> Shown:
     if candidate.state is None and entry is None and not ended:
         raise Refused("task-unknown", f"neither base nor a claim knows {task}", "swarm tasks")
     path = task_path(task, candidate.state) if candidate.state is not None else None
-    data = GitTree(session, reading.base).read([path])[0] if path is not None else None
+    data = _content(session, reading, path) if path is not None else None
     situation = Situation(ledger, (), kinds_of_held(board, ledger, candidate.config), arbiter.remote)
     return Shown(
         task=task,
@@ -66,6 +67,13 @@ def show(session: Session, arbiter: Arbiter, task: TaskId) -> Shown:
         last=_ended_json(ended[-1]) if ended else None,
         reasons=tuple(readiness(candidate, session.agent, situation)),
     )
+
+
+def _content(session: Session, reading: Reading, path: str) -> bytes | None:
+    try:
+        return GitTree(session, reading.base).read([path])[0]
+    except NotAFile:
+        return None  # which is among the reasons
 
 
 def _standing(ledger: Ledger, task: TaskId) -> Entry | None:

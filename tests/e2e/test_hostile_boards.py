@@ -212,20 +212,63 @@ def test_a_board_that_does_not_read_refuses_claims(
     assert scene.claims("status")["counts"]["queued"] == 3
 
 
-@pytest.mark.parametrize("path", [".agents/swarm.yaml", ".agents/plan.md", place(T1)])
-@pytest.mark.parametrize("kind", ["link", "folder", "submodule"])
+#: The files that a claim needs, and what is said where one is none.
+NEEDED = {
+    ".agents/swarm.yaml": "malformed-config",
+    ".agents/plan.md": "malformed-plan",
+    ".agents/manifest.yaml": "malformed-manifest",
+    place(T1): "malformed-task",
+}
+
+
+@pytest.mark.parametrize("path", NEEDED)
+@pytest.mark.parametrize("kind", ["link", "folder", "submodule", "submodule that is here"])
 def test_what_is_no_file_is_not_read_as_one(path: str, kind: str, tmp_path: Path) -> None:
     """A link is never followed, and what is no file is never taken for a missing one."""
+    plan = {".agents/plan.md": plan_file(), ".agents/manifest.yaml": manifest_file()} if "swarm" not in path else {}
+    scene = stage(tmp_path, {**FILES, **plan} if path != place(T1) else FILES)
+    put_in_place(scene, path, kind)
+    error = scene.refused(f"claim {T1}")
+    if (path, kind) == (place(T1), "submodule"):
+        assert error["code"] == "task-not-queued", "git says of such a commit that there is nothing"
+    else:
+        assert (error["code"], error["message"].startswith(f"{path}:1: ")) == (NEEDED[path], True), error
+        assert kind == "link" or error["message"] == f"{path}:1: it is a {kind.partition(' ')[0]}, not a file"
+    assert "root:" not in error["message"]
+    scene.run(f"claim {T2}", ok=path == place(T1))
+
+
+@pytest.mark.parametrize("path", NEEDED)
+@pytest.mark.parametrize("kind", ["link", "folder", "submodule"])
+def test_nor_by_commands_that_claim_nothing(path: str, kind: str, tmp_path: Path) -> None:
     scene = stage(tmp_path)
+    scene.run(f"claim {T1}", ok=True)
+    put_in_place(scene, path, kind)
+    for line in ("status", "tasks", f"show {T1}", "check", "renew", "reap", "prune", "log", "release"):
+        told = scene.run(f"{line} --json")
+        assert told.error_code not in ("unexpected", "git-failed"), (line, told)
+    assert scene.arbiter.refs().keys() == {ref for ref in scene.arbiter.refs() if "claim-log" in ref}
+
+
+@pytest.mark.parametrize("path", [path for path in NEEDED if path != place(T1)])
+def test_nor_by_those_that_read_the_working_tree(path: str, tmp_path: Path) -> None:
+    scene = stage(tmp_path)
+    (scene.here.path / path).unlink(missing_ok=True)
+    (scene.here.path / path).mkdir()
+    error = scene.refused("add Title --path src/x --milestone m1")
+    assert (error["code"], error["message"]) in [
+        (NEEDED[path], f"{path}:1: it is a folder, not a file"),
+        ("usage", "--milestone m1: there is no .agents/manifest.yaml"),
+    ]
+
+
+def put_in_place(scene: Scene, path: str, kind: str) -> None:
+    """Have base hold something else at `path` than a file."""
     bare = scene.arbiter
     if kind == "folder":
         scene.change({path: None, f"{path}/inner": "x\n"})
-    else:
-        target = bare.blob("/etc/passwd") if kind == "link" else bare.oid("main")
-        lines = "commit refs/heads/main\ncommitter a <a@b.invalid> 0 +0000\ndata 1\nm\nfrom refs/heads/main^0\n"
-        mode = "120000" if kind == "link" else "160000"
-        bare.git("fast-import", "--quiet", input=f"{lines}M {mode} {target} {path}\n")
-    error = scene.refused(f"claim {T1}")
-    assert error["code"] not in ("unexpected", "claim-held")
-    assert "root:" not in error["message"]
-    scene.run(f"claim {T2}", ok=path == place(T1))
+        return
+    target = {"link": bare.blob("/etc/passwd"), "submodule": "1" * len(bare.oid("main") or "")}.get(kind)
+    lines = "commit refs/heads/main\ncommitter a <a@b.invalid> 0 +0000\ndata 1\nm\nfrom refs/heads/main^0\n"
+    mode = "120000" if kind == "link" else "160000"
+    bare.git("fast-import", "--quiet", input=f"{lines}M {mode} {target or bare.oid('main')} {path}\n")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from claims.board.board import Entry
+from claims.board.board import Entry, NotAFile
 from claims.board.node import MAX_FILE
 from claims.errors import Undecided
 from claims.git_tree import GitTree, board_at, parse_tree
@@ -100,6 +100,9 @@ def test_it_gives_the_same_whether_or_not_a_folder_was_listed(repo: Repo, listed
             tree.list("src")
         assert tree.read(["src/a b.py", "src/link", "src/nowhere"]) == [b"x", b"a b.py", None]
         assert tree.exists(["src/a b.py", "src/link", "src/sub", "src/nowhere"]) == [True, True, False, False]
+        for path, what in (("src/sub", "submodule"), ("src", "folder")):
+            with pytest.raises(NotAFile, match=f"{path}:1: it is a {what}, not a file"):
+                tree.read(["src/a b.py", path])
 
 
 def test_a_large_file_is_refused_by_its_size(repo: Repo) -> None:

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from claims.board.board import Board, Entry
+from claims.board.board import Board, Entry, NotAFile
 from claims.board.config import Config, Overlap
 from claims.board.graph import cycles, edges
 from claims.board.node import MAX_FILE
+from claims.board.plan import PLAN_PATH
 from claims.board.task import State, Task, task_path
 from claims.board.worktree import WorkTree
 from claims.errors import Undecided
@@ -139,6 +140,30 @@ def test_a_broken_file_stays_broken(name: str, code: str) -> None:
             getattr(found, name)
         assert caught.value.code == code
     assert found.task(id_of(1), State.QUEUED)
+
+
+def test_what_is_no_file_hides_no_other() -> None:
+    """A folder in the place of a task, and of the plan: each is told where it is asked for, as often as it is."""
+    path = f"{State.QUEUED.folder}/{id_of(2)}.md"
+
+    class WithFolders(Recorded):
+        def read(self, paths: Sequence[str]) -> Sequence[bytes | None]:
+            for folder in (PLAN_PATH, path):
+                if folder in paths:
+                    raise NotAFile(folder, "folder")
+            return super().read(paths)
+
+    found = Board(COMMIT, WithFolders(text.board_files([queued(1)])))
+    found.prefetch(id_of(1), id_of(2))
+    assert found.places_of([id_of(1), id_of(2)]) == {id_of(1): (State.QUEUED,), id_of(2): (State.QUEUED,)}
+    one, two = found.tasks(dict.fromkeys([id_of(1), id_of(2)], State.QUEUED)).values()
+    assert isinstance(one, Task) and isinstance(two, Undecided)
+    assert (two.code, two.message) == ("malformed-task", f"{path}:1: it is a folder, not a file")
+    for _ in range(2):
+        with pytest.raises(Undecided) as caught:
+            _ = found.plan
+        assert caught.value.code == "malformed-plan"
+    assert found.manifest is None
 
 
 def test_other_files_in_a_folder_are_passed_over() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from claims.board.board import Entry, TreeReader
+from claims.board.board import Entry, NotAFile, TreeReader
 from claims.board.node import MAX_FILE
 from claims.board.worktree import WorkTree
 from claims.errors import Undecided
@@ -30,15 +30,20 @@ def reader(root: Path) -> TreeReader:
 
 
 def test_reads_files_as_they_are(root: Path) -> None:
-    assert reader(root).read(["a/x.md", "a/y.md", "a", "b/x.md", "a/x.md/z", "a/run"]) == [
+    assert reader(root).read(["a/x.md", "a/y.md", "b/x.md", "a/x.md/z", "a/run"]) == [
         b"x\r\n\xff",
-        None,
         None,
         None,
         None,
         b"#!",
     ]
     assert reader(root).exists(["a/x.md", "a/y.md", "a", "a/b", "b/x.md", "a/x.md/z"]) == [True] + [False] * 5
+
+
+def test_a_folder_is_no_file(root: Path) -> None:
+    with pytest.raises(NotAFile) as caught:
+        reader(root).read(["a/x.md", "a"])
+    assert (caught.value.path, caught.value.message) == ("a", "a:1: it is a folder, not a file")
 
 
 def test_lists_as_git_would(root: Path) -> None:

@@ -48,7 +48,8 @@ def command(context: click.Context, task: str | None, reason: str | None, done: 
             result = release(work.session, work.arbiter, wanted, reason, done=done)
         except Unpublished:
             result = release(work.session, arbiter_of_unpublished(work.session), wanted, reason, done=done)
-        return replace(result, next_steps=steps_to_pull_request(work.session, wanted, released=True) if done else ())
+        left = steps_to_pull_request(work.session, result.claim, released=True) if done else ()
+        return replace(result, next_steps=left)
 
     result, notices = perform(context, operate, task)
     verb = "was released before:" if result.already else ("finished" if done else "released")

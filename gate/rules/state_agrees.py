@@ -47,4 +47,6 @@ def _fix(evidence: Evidence, subject: Subject) -> str:
     if _objection(subject, corrected) is not None:
         return move_afresh(evidence, subject)
     path = shown(subject.done_path)
-    return f"sed -i '1,/^status: /s/^status: .*$/status: done/' {path} && git add {path}"
+    # Not every sed edits in place without a suffix.
+    edit = f"sed -i.bak '1,/^status: /s/^status: .*$/status: done/' {path} && rm {path}.bak"
+    return f"{edit} && git add {path}"

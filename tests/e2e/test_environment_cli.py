@@ -267,12 +267,17 @@ def test_what_is_left_to_do_is_told_and_works(tmp_path: Path) -> None:
     scene = stage(tmp_path)
     scene.run(f"claim {T1}", ok=True)
     steps = [step for step in scene.claims("check")["next"] if not step.startswith("swarm-gate ")]
-    for step in steps:
+    *work, release, push = steps
+    for step in work:
+        scene.shell(step)
+    assert scene.claims("check")["next"] == ["swarm-gate pr --base origin/main --head HEAD", release, push]
+    for step in (release, push):
         scene.shell(step)
     done = scene.here.cat(f"work:.agents/tasks/done/{T1}.md").decode()
     assert "\nstatus: done\n" in done
     assert scene.here.oid(f"work:.agents/tasks/queued/{T1}.md") is None
     assert scene.claims("status")["finished"][0]["task"] == T1
+    assert scene.here.oid("refs/remotes/origin/work") == scene.here.oid("refs/heads/work")
 
 
 def test_debugging_shows_the_traceback(tmp_path: Path) -> None:

@@ -86,6 +86,25 @@ def test_a_dry_run_says_the_same_and_changes_nothing(scene: Scene) -> None:
     assert scene.run("prune", ok=True).out.startswith("nothing to archive of what ended before ")
 
 
+def test_show_still_tells_how_the_last_claim_ended(scene: Scene) -> None:
+    """Of a task that is finished or gone; of one that is neither no archive is fetched to find nothing."""
+    write_log(scene.arbiter, [Ended(DONE, 41, reason="first"), Ended(DONE, 40, reason="last"), Ended(GONE, 40)])
+    before = {task: scene.claims(f"show {task}") for task in (DONE, GONE)}
+    scene.run("prune", ok=True)
+    assert log_refs(scene.arbiter) == set()
+    settled = scene.snapshots()
+    for task in (DONE, GONE):
+        shown = scene.claims(f"show {task}")
+        assert {**before[task]["last"], **shown["last"]} == shown["last"]
+        assert (shown["state"], shown["last"]["ref"]) == (before[task]["state"], ARCHIVE)
+    assert ": last\n" in scene.run(f"show {DONE}", ok=True).out
+    assert scene.refused(f"show {task_id(0x14)}")["code"] == "task-unknown"
+    assert scene.snapshots() == settled
+    wrapper = GitWrapper(scene.folder / "wrapper")
+    scene.run(f"show {T1}", env=wrapper.env, ok=True)
+    assert len(wrapper.network_operations) == (1 if scene.origin else 0)
+
+
 NAMES: dict[str, Files] = {
     "depends_on of a queued task": board_files([task_file(T2, depends_on=[DONE])]),
     "depends_on of a done task": board_files([task_file(FAILED, status="done", depends_on=[DONE])]),

@@ -19,10 +19,11 @@ from claims.demo.terminal import Terminal
 @options.common
 @click.pass_context
 def command(context: click.Context, keep: bool) -> None:
-    """See claims at work, in a temporary folder.
+    """See claims and the gate at work, in a temporary folder.
 
-    An origin, two worktrees and a second clone: real commands with their real output. Needs no network and touches
-    nothing of yours. Fails where a command does not end as the story tells.
+    An origin, two worktrees and a second clone; then one honest branch that the gate lets pass, and five moves that it
+    does not: real commands with their real output. Needs no network and touches nothing of yours. Fails where a command
+    does not end as the story tells.
 
     \b
       swarm demo

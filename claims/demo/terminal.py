@@ -7,13 +7,14 @@ never a network: every repository is below one folder.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from claims.errors import CODES, EXIT_OK, Undecided
+from claims.errors import CODES, EXIT_OK, EXIT_REFUSED, Undecided
 from claims.values import dataclass
 
 #: Seconds that one command of the demo may take.
@@ -77,6 +78,14 @@ class Terminal:
         """Run a command that has to end with the error `code` and its exit status. Raises Undecided `unexpected`."""
         return self._run(where, command, CODES[code], f"error[{code}]: ")
 
+    def failed(self, where: str, command: str, *rules: str) -> str:
+        """Run a command of the gate that has to fail by exactly these rules. Raises Undecided `unexpected`."""
+        output = self._run(where, command, EXIT_REFUSED, "verdict: FAIL")
+        broken = set(re.findall(r"^fail\[([a-z-]+)\]: ", output, re.MULTILINE))
+        if broken != set(rules):
+            raise _otherwise(where, command, f"a failure by {', '.join(rules)}")
+        return output
+
     def _run(self, where: str, command: str, exit: int, says: str) -> str:
         self._show(f"\n{where}$ {command}")
         step = self._start(where, command)
@@ -84,9 +93,7 @@ class Terminal:
         self._show(f"{step.output}(exit {step.exit})")
         if step.exit != exit or says not in step.output:
             expected = f"exit {exit}" + (f" and {says.strip()!r}" if says else "")
-            raise Undecided(
-                "unexpected", f"the demo's `{command}` in {where} ended otherwise than told: not {expected}"
-            )
+            raise _otherwise(where, command, expected)
         return step.output
 
     def _start(self, where: str, command: str) -> Step:
@@ -106,6 +113,10 @@ class Terminal:
         except FileNotFoundError:
             raise Undecided("git-missing", "there is no git on PATH", "install git 2.38 or newer") from None
         return Step(where, command, done.stdout.decode("utf-8", "replace"), done.returncode)
+
+
+def _otherwise(where: str, command: str, expected: str) -> Undecided:
+    return Undecided("unexpected", f"the demo's `{command}` in {where} ended otherwise than told: not {expected}")
 
 
 def _sealed(environ: Mapping[str, str], folder: Path) -> dict[str, str]:

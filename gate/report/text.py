@@ -65,7 +65,7 @@ def _facts(verdict: Verdict) -> Iterator[str]:
         claim = verdict.claim
         ended = f", {claim.outcome}" if claim.outcome else ""
         yield _line(f"claim  of {claim.agent} for {claim.branch}, made {claim.claimed_at}{ended}")
-    yield f"trust  {verdict.trust}: {_TRUST}"
+    yield f"trust  {verdict.trust} ({_TRUST})"
     yield _line(f"rules  {_rules(verdict)}")
 
 

@@ -27,7 +27,7 @@ def judge(evidence: Evidence) -> Ruling:
         if not is_reserved(judged.path) and (authority is None or not authority.covers(judged.path))
     ]
     # Without a task the work may be fine: nobody should be told to throw it away.
-    why = "outside the task's authority" if authority is not None else "outside: there is no task that grants it"
+    why = "outside the task's authority" if authority is not None else "outside: no task on base grants it"
     return Ruling(
         tuple(
             Finding(

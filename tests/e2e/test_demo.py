@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from claims.demo.pull_requests import gate
+from claims.demo.stage import set_stage
 from claims.demo.terminal import Terminal
 from claims.errors import CODES, Undecided
 from tests.support.git_wrapper import GitWrapper
@@ -23,6 +25,18 @@ REFUSALS = [
     "finished-elsewhere",
 ]
 
+#: The five moves of the incident, in their order: the rules that each breaks.
+MOVES = {
+    "agent/made-up": {
+        *("one-task", "base-queued", "task-unchanged", "authority-unchanged"),
+        *("plan-current", "claim-recorded", "paths-inside"),
+    },
+    "agent/unclaimed": {"claim-recorded"},
+    "agent/two-again": {"claim-recorded", "claim-current"},
+    "agent/two, its authority widened": {"authority-unchanged"},
+    "agent/two, a path outside": {"paths-inside"},
+}
+
 
 @pytest.fixture
 def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -36,7 +50,9 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_story(folders: Path) -> None:
     told = swarm(folders, "demo", ok=True)
     assert re.findall(r"^error\[([a-z-]+)\]: ", told.out, re.MULTILINE) == REFUSALS
-    assert re.findall(r"\(exit ([1-9][0-9]*)\)", told.out) == [str(CODES[code]) for code in REFUSALS]
+    assert re.findall(r"\(exit ([1-9][0-9]*)\)", told.out) == [str(CODES[code]) for code in REFUSALS] + ["1"] * len(
+        MOVES
+    )
     assert "EXPIRED" in told.out
     assert "stole T-" in told.out
     assert told.out.rstrip().endswith("all as told; the folder is gone again")
@@ -62,10 +78,32 @@ def test_keep_leaves_the_folder(folders: Path) -> None:
 def test_json_is_one_value(folders: Path) -> None:
     told: Result = swarm(folders, "demo", "--json", ok=True)
     steps = told.json["steps"]
-    refused = [step for step in steps if step["exit"]]
+    refused = [step for step in steps if step["exit"] and step["command"].startswith("swarm ")]
     assert [re.findall(r"error\[([a-z-]+)\]", step["output"])[0] for step in refused] == REFUSALS
+    honest, *moves = [step for step in steps if step["command"].startswith("swarm-gate ")]
+    assert (honest["exit"], honest["output"].count("fail[")) == (0, 0)
+    assert "verdict: pass (implementation of T-" in honest["output"]
+    assert [(step["exit"], broken(step["output"])) for step in moves] == [(1, rules) for rules in MOVES.values()]
     assert told.json["folder"] is None
     assert (swarm(folders, "demo", "--quiet", ok=True).out, list(folders.iterdir())) == ("", [])
+
+
+def broken(output: str) -> set[str]:
+    """The rules by which a pull request failed."""
+    return set(re.findall(r"^fail\[([a-z-]+)\]", output, re.MULTILINE))
+
+
+def test_it_fails_where_the_gate_lets_a_move_pass(tmp_path: Path) -> None:
+    terminal = Terminal(tmp_path, os.environ, lambda line: None)
+    stage = set_stage(terminal)
+    terminal.run("two", f"swarm claim {stage.schema} --agent two")
+    lenient = '#!/bin/sh\necho "verdict: pass (implementation of $(ls .agents/tasks/done | sed s/.md//))"\n'
+    (tmp_path / "bin" / "swarm-gate").write_text(lenient)
+    with pytest.raises(Undecided, match=r"swarm-gate pr .* ended otherwise than told"):
+        gate(stage)
+    honest = next(step for step in terminal.steps if step.command.startswith("swarm-gate"))
+    assert honest.output.startswith("verdict: pass")
+    assert terminal.steps[-2].command == "git commit --quiet -m 'Whatever I like'"
 
 
 def test_it_reads_nobodys_configuration(folders: Path, tmp_path: Path) -> None:
@@ -138,3 +176,25 @@ def test_a_success_has_to_say_what_was_told(tmp_path: Path, command: str, says: 
     else:
         with pytest.raises(Undecided, match="otherwise than told"):
             terminal.run(".", command, says=says)
+
+
+@pytest.mark.parametrize(
+    ("rules", "exit", "fine"),
+    [
+        (("a-b", "c"), 1, True),
+        (("a-b",), 1, False),
+        (("a-b", "c", "d"), 1, False),
+        (("a-b", "d"), 1, False),
+        (("a-b", "c"), 0, False),
+    ],
+)
+def test_a_failure_has_to_be_by_the_rules_that_were_told(
+    tmp_path: Path, rules: tuple[str, ...], exit: int, fine: bool
+) -> None:
+    (tmp_path / "says").write_text(f"echo 'fail[a-b]: x'; echo 'fail[c]: y'; echo 'verdict: FAIL'; exit {exit}\n")
+    terminal = Terminal(tmp_path, os.environ, lambda line: None)
+    if fine:
+        terminal.failed(".", "sh says", *rules)
+    else:
+        with pytest.raises(Undecided, match="otherwise than told"):
+            terminal.failed(".", "sh says", *rules)

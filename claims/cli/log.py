@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from claims.arbiter.history import open_history
+from claims.arbiter.history import LocalHistory, open_history
 from claims.cli import options, render
 from claims.cli.wire import Work, perform
 from claims.git import printable
@@ -24,7 +24,7 @@ from claims.values import replace
 def command(context: click.Context, task: str | None, limit: int) -> None:
     """How claims ended: who had a task, on which branch, and why it ended. Newest first.
 
-    Claims that were archived by prune are shown too.
+    Claims that were archived by prune are shown too, and those that this clone made without the remote (`local`).
 
     \b
       swarm log
@@ -34,20 +34,23 @@ def command(context: click.Context, task: str | None, limit: int) -> None:
 
     def operate(work: Work) -> Log:
         wanted = work.task(task) if task is not None else None
-        with closing(open_history(work.session)) as history:
-            return log(history, wanted, limit, work.session.clock())
+        session = work.session
+        local = LocalHistory(session) if session.remote is not None else None
+        with closing(open_history(session)) as history:
+            return log(history, wanted, limit, session.clock(), local)
 
     found, notices = perform(context, operate, task)
     whole = replace(found, notices=(*found.notices, *notices))
-    render.result(context, whole.to_json(), _lines(whole.entries), whole.notices)
+    render.result(context, whole.to_json(), _lines(whole.entries, both=whole.both), whole.notices)
 
 
-def _lines(entries: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _lines(entries: Sequence[Mapping[str, Any]], *, both: bool) -> Iterator[str]:
     sound = [entry for entry in entries if "closed" in entry]
     rows = [[entry["closed"]["at"], entry["task"], entry["closed"]["outcome"], entry["agent"]] for entry in sound]
     aligned = dict(zip(map(id, sound), render.table(rows), strict=True))
     for entry in entries:
-        yield aligned[id(entry)] + _rest(entry) if "closed" in entry else _malformed(entry)
+        mark = "  local" if both and not entry.get("published", True) else ""
+        yield aligned[id(entry)] + mark + _rest(entry) if "closed" in entry else _malformed(entry)
     if not entries:
         yield "no claim has ended yet"
 

@@ -11,7 +11,7 @@ from claims.arbiter import archive
 from claims.arbiter.history import History, Logged, LogRefs
 from claims.arbiter.reading import read_entries
 from claims.ledger import Entry
-from claims.names import ARCHIVE, TaskId
+from claims.names import ARCHIVE, RefName, TaskId
 from claims.notice import Notice
 from claims.operations.result import claim_json
 from claims.record import closed_to_json
@@ -22,27 +22,49 @@ _NAMED = 10
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """Entries as JSON-ready facts, newest first, and what is to be told besides."""
+    """Entries as JSON-ready facts, newest first, and what is to be told besides.
+
+    `both`: of a remote and of this clone.
+    """
 
     entries: tuple[dict[str, Any], ...]
     notices: tuple[Notice, ...]
+    both: bool = False
 
     def to_json(self) -> dict[str, Any]:
         return {"entries": list(self.entries), "warnings": [notice.to_json() for notice in self.notices]}
 
 
-def log(history: History, task: TaskId | None, limit: int, now: datetime) -> Log:
-    """The latest `limit` entries, of `task` or of all. Names are listed; only the records that are shown are read."""
-    refs = history.list(task)
-    archived = _archived(history, refs, task)
-    # An entry may be in both: a prune that was killed, or is still at it.
-    places = dict.fromkeys(archived, True) | dict.fromkeys(refs.entries, False)
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where an entry is: whose log or archive."""
+
+    history: History
+    archived: bool
+
+
+def log(history: History, task: TaskId | None, limit: int, now: datetime, local: History | None = None) -> Log:
+    """The latest `limit` entries, of `task` or of all. Names are listed; only the records that are shown are read.
+
+    `local` is the log of this clone where a remote has another: of claims that were made without it.
+    """
+    places: dict[Logged, _Place] = {}
+    odd: list[RefName] = []
+    histories = [history] if local is None else [local, history]
+    for one in histories:
+        refs = one.list(task)
+        odd += refs.odd
+        # An entry may be in both: a prune that was killed, or is still at it.
+        places |= dict.fromkeys(_archived(one, refs, task), _Place(one, True))
+        places |= dict.fromkeys(refs.entries, _Place(one, False))
     shown = sorted(places, key=lambda entry: (-entry.at.timestamp(), entry.task))[:limit]
-    history.bring([entry.blob for entry in shown])
-    found = _read(history, [entry for entry in shown if places[entry]], now)
-    found |= _read(history, [entry for entry in shown if not places[entry]], now)
-    entries = [_entry_json(entry, found.get(entry), archived=places[entry]) for entry in shown]
-    return Log(tuple(entries), (*_odd(refs), *_ahead(shown, now)))
+    found: dict[Logged, Entry] = {}
+    for one in histories:
+        one.bring([entry.blob for entry in shown if places[entry].history is one])
+        for archived in (True, False):
+            found |= _read(one, [entry for entry in shown if places[entry] == _Place(one, archived)], now)
+    entries = [_entry_json(entry, found.get(entry), archived=places[entry].archived) for entry in shown]
+    return Log(tuple(entries), (*_odd(odd), *_ahead(shown, now)), local is not None)
 
 
 def _archived(history: History, refs: LogRefs, task: TaskId | None) -> tuple[Logged, ...]:
@@ -71,11 +93,11 @@ def _entry_json(logged: Logged, entry: Entry | None, *, archived: bool) -> dict[
     return {**claim_json(claim), "closed": closed_to_json(claim.closed), **place}
 
 
-def _odd(refs: LogRefs) -> Iterable[Notice]:
-    if refs.odd:
-        names = ", ".join(refs.odd[:_NAMED])
-        more = f" and {len(refs.odd) - _NAMED} more" if len(refs.odd) > _NAMED else ""
-        yield Notice("odd-log-ref", f"the name of no log entry: {names}{more}", {"refs": list(refs.odd)})
+def _odd(odd: Sequence[RefName]) -> Iterable[Notice]:
+    if odd:
+        names = ", ".join(odd[:_NAMED])
+        more = f" and {len(odd) - _NAMED} more" if len(odd) > _NAMED else ""
+        yield Notice("odd-log-ref", f"the name of no log entry: {names}{more}", {"refs": list(odd)})
 
 
 def _ahead(shown: Iterable[Logged], now: datetime) -> Iterable[Notice]:

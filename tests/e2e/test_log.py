@@ -236,3 +236,34 @@ def test_a_limit_is_a_number_from_one(limit: str, tmp_path: Path) -> None:
     scene = alone(tmp_path)
     assert scene.run(f"log --limit {limit}").code == 64
     scene.run("log --limit 1", ok=True)
+
+
+def test_claims_that_were_made_without_the_remote_are_shown_too(tmp_path: Path) -> None:
+    """From before there was one: archived in this clone, ended in it, ended since; and what is in both logs once."""
+    scene = alone(tmp_path)
+    archive(scene.here, write_log(scene.here, [Ended(T3, 3)]))
+    scene.run(f"claim {T1}", ok=True)
+    scene.run("release --reason early", ok=True)
+    (both,) = write_log(scene.here, [Ended(T2, 2)])
+    scene.run(f"claim {T1}", ok=True)
+    bare = origin(scene.folder / "origin.git")
+    scene.here.git("remote", "add", "origin", bare.url)
+    scene.here.git("push", "-q", "origin", "main", both)
+    scene.origin = bare
+    scene.run("release --reason late", ok=True)
+    scene.run(f"claim {T2}", ok=True)
+    scene.run("release --reason there", ok=True)
+    entries = scene.claims("log")["entries"]
+    told = [(entry["task"], entry["closed"]["reason"], entry["published"]) for entry in entries]
+    assert told == [
+        (T2, "there", True),
+        (T1, "late", False),
+        (T1, "early", False),
+        (T2, None, True),
+        (T3, None, True),
+    ]
+    assert [entry["task"] for entry in scene.claims(f"log {T3}")["entries"]] == [T3]
+    lines = scene.run("log", ok=True).out.splitlines()
+    assert [" local  on work: " in line for line in lines] == [False, True, True, False, False]
+    assert [entry["closed"]["reason"] for entry in scene.claims("log --no-remote")["entries"]][:2] == ["late", "early"]
+    assert " local " not in scene.run("log --no-remote", ok=True).out

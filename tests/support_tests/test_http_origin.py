@@ -169,7 +169,10 @@ def test_a_hook_that_refuses_also_refuses_through_a_path(tmp_path: Path) -> None
 def test_a_remote_without_atomic(server: HttpOrigin, bare: Repo, here: Repo) -> None:
     assert _push(here).returncode == 0
     remotes.no_atomic(bare)
-    assert b"does not support --atomic" in _push(here, "refs/swarm/y").stderr
+    refused = _push(here, "refs/swarm/y")
+    assert refused.returncode == 128
+    assert b"--atomic" in refused.stderr, "whatever the language"
+    assert list(bare.refs()) == ["refs/swarm/x"]
 
 
 def test_remotes_that_are_not_there(tmp_path: Path, server: HttpOrigin, here: Repo) -> None:

@@ -170,7 +170,7 @@ def test_a_remote_without_atomic(server: HttpOrigin, bare: Repo, here: Repo) -> 
     assert _push(here).returncode == 0
     remotes.no_atomic(bare)
     refused = _push(here, "refs/swarm/y")
-    assert refused.returncode == 128
+    assert refused.returncode != 0, refused.stdout
     assert b"--atomic" in refused.stderr, "whatever the language"
     assert list(bare.refs()) == ["refs/swarm/x"]
 

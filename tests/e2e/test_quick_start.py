@@ -38,18 +38,21 @@ def normal(text: str) -> str:
     text = text.replace(" (made without a remote, in this clone)", "")
     text = re.sub(r"T-[0-9]{8}-[0-9a-f]{8}", "T-ID", text)
     text = re.sub(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z", "TIME", text)
+    text = re.sub(r"\bat [0-9a-f]{12}$", "at COMMIT", text, flags=re.MULTILINE)
+    text = re.sub(r"\b[0-9]+ (pass|n/a)\b", r"N \1", text)
     return re.sub(r"\([0-9]+m [0-9]+s\)", "(DURATION)", text)
 
 
 def type_in(here: Repo, lines: list[str]) -> list[tuple[str, int, str]]:
     """Type lines into one shell: each with its exit status and what it printed.
 
-    The id of the only queued task stands for the example's.
+    The id of the only task that was ever queued stands for the example's.
     """
-    known = "ID=$(cd .agents/tasks/queued 2>/dev/null && ls T-* 2>/dev/null | sed 's/.*-//; s/[.]md//')"
+    known = "TASK=${TASK:-$(cd .agents/tasks/queued 2>/dev/null && ls T-* 2>/dev/null | sed 's/[.]md//')}"
     script = "exec 2>&1\n"
     for line in lines:
-        script += f"{line.replace(EXAMPLE, '$ID')}\nprintf '\\0%s\\0' $?\n{known}\n"
+        line = line.replace(f"T-20260814-{EXAMPLE}", "$TASK").replace(EXAMPLE, "${TASK##*-}")
+        script += f"{line}\nprintf '\\0%s\\0' $?\n{known}\n"
     done = subprocess.run(
         ["bash", "-c", script],
         cwd=here.path,
@@ -85,8 +88,8 @@ def test_every_command_works_but_the_one_that_shows_a_refusal(here: Repo) -> Non
 
 def test_it_prints_what_the_readme_shows(here: Repo) -> None:
     printed = normal("".join(out for _, _, out in type_in(here, typed(here))))
-    *shown, _ = answers()
-    assert len(shown) == 3
+    *shown, _failure, _expiry = answers()
+    assert len(shown) == 4
     assert [answer for answer in shown if normal(answer) not in printed] == []
 
 
@@ -96,6 +99,16 @@ def test_whoever_comes_after_an_expiry_reads_what_the_readme_shows(here: Repo) -
     run = type_in(here, [*typed(here)[:upto], "swarm renew --minutes 0", claim])
     assert run[-1][1] == 2
     assert normal(run[-1][2]) == normal(answers()[-1])
+
+
+def test_a_path_outside_fails_as_the_readme_shows(here: Repo) -> None:
+    lines = typed(here)
+    upto = next(number for number, line in enumerate(lines) if line.startswith("swarm-gate pr"))
+    outside = ["touch Makefile", "git add Makefile", "git commit -qm 'While I am at it'", lines[upto]]
+    *_, (_, exit, printed) = type_in(here, [*lines[:upto], *outside])
+    assert exit == 1
+    assert printed.startswith(answers()[-2])
+    assert printed.rstrip().splitlines()[-1].startswith("verdict: FAIL")
 
 
 def test_the_board_that_it_leaves_is_as_it_says(here: Repo) -> None:

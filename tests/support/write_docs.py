@@ -1,7 +1,8 @@
 """The parts of the documents that come from the code, between marks: `python -m tests.support.write_docs` writes them.
 
 `<!-- commands -->` to `<!-- /commands -->` is a table of the commands, `helps` what each prints with `--help`, `exits`
-the exit statuses, `codes` those with their error codes. `tests/unit/test_docs.py` compares.
+the exit statuses, `codes` those with their error codes, `kinds` the rules of each kind of pull request, `rules` a
+section for each rule. `tests/unit/test_docs.py` compares.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import contextlib
 import io
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from unittest.mock import patch
 
@@ -20,9 +21,12 @@ from claims import errors
 from claims.cli.main import COMMANDS, run, swarm
 from gate.cli.main import COMMANDS as GATE_COMMANDS
 from gate.cli.main import swarm_gate
+from gate.cli.rules import explanation
+from gate.kinds import RULES_OF
+from gate.rules import RULES, id_of
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = ("README.md", "docs/commands.md", "docs/errors.md", "docs/protocol.md")
+DOCUMENTS = ("README.md", "docs/commands.md", "docs/errors.md", "docs/gate.md", "docs/protocol.md")
 
 #: Each program: its group and the names of its commands, in their order.
 PROGRAMS: dict[str, tuple[click.Group, list[str]]] = {
@@ -47,7 +51,14 @@ def main() -> None:
 
 def written() -> dict[str, str]:
     """Each document as it has to be: what stands between marks comes from the code, the rest is as it is."""
-    blocks: dict[str, Callable[[], str]] = {"commands": commands, "helps": helps, "exits": exits, "codes": codes}
+    blocks: dict[str, Callable[[], str]] = {
+        "commands": commands,
+        "helps": helps,
+        "exits": exits,
+        "codes": codes,
+        "kinds": kinds,
+        "rules": rules,
+    }
     documents = {}
     for name in DOCUMENTS:
         text = (ROOT / name).read_text("utf-8")
@@ -105,6 +116,33 @@ def codes() -> str:
         own = " ".join(f"`{code}`" for code, exit in errors.CODES.items() if exit == status)
         rows.append(f"| {status} | {meaning} | {own} |")
     return table("exit", "meaning", rows, "error codes")
+
+
+def kinds() -> str:
+    """The kinds of pull request with the rules that judge them, each a link to its section; or those that do not."""
+    everything = [id_of(rule) for rule in RULES]
+    rows = []
+    for kind, names in RULES_OF.items():
+        others = [name for name in everything if name not in names]
+        judged = f"all but {links(others)}" if len(others) < len(names) else links(names)
+        rows.append(f"| `{kind.value}` | {judged} |")
+    return table("kind", "judged by", rows)
+
+
+def links(rules: Sequence[str]) -> str:
+    known = [id_of(rule) for rule in RULES]
+    return " ".join(f"[`{name}`](#{name})" if name in known else f"`{name}`" for name in rules)
+
+
+def rules() -> str:
+    """A section for each rule: what kinds it judges, and its explanation as `swarm-gate rules ID` prints it."""
+    sections = []
+    for rule in RULES:
+        name = id_of(rule)
+        judged = ", ".join(kind.value for kind, names in RULES_OF.items() if name in names)
+        text = re.sub(r"^(Why|Fix): ", r"**\1:** ", explanation(rule), flags=re.MULTILINE)
+        sections.append(f"### {name}\n\n{text}\n\n**Judges:** {judged}.\n")
+    return "\n" + "\n".join(sections) + "\n"
 
 
 def table(first: str, second: str, rows: list[str], *more: str) -> str:

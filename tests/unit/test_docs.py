@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -16,7 +18,14 @@ import gate
 from claims import errors, record
 from claims.board import config, task
 from claims.board.authority import PROTECTED
+from claims.board.node import MAX_FILE
 from claims.git import MINIMUM_VERSION
+from claims.names import ObjectId, RefName
+from gate import gather, landing, repository
+from gate.cli.rules import explanation
+from gate.kinds import Kind
+from gate.rules import RULES, id_of
+from gate.verdict import ClaimUsed, Finding, Outcome, Remark, Side, Verdict
 from tests.support import write_docs
 from tests.support.swarm import swarm
 
@@ -191,7 +200,7 @@ def anchors(text: str) -> set[str]:
 def test_what_the_code_says_of_the_documents_is_there() -> None:
     """`docs/protocol.md`, *Admission*, as comments write it: the document and the heading exist."""
     missing = []
-    for path in (ROOT / "claims").rglob("*.py"):
+    for path in [*(ROOT / "claims").rglob("*.py"), *(ROOT / "gate").rglob("*.py")]:
         text = " ".join(path.read_text("utf-8").split())
         for name, heading in re.findall(r"`docs/(\w+)\.md`(?:, \*([^*]+)\*)?", text):
             document = ROOT / "docs" / f"{name}.md"
@@ -199,6 +208,76 @@ def test_what_the_code_says_of_the_documents_is_there() -> None:
             if not document.exists() or (heading and heading not in known):
                 missing.append((path.name, name, heading))
     assert missing == []
+
+
+@pytest.mark.parametrize("rule", RULES, ids=id_of)
+def test_every_rule_says_what_it_forbids_and_why_and_how_to_mend_it(rule: ModuleType) -> None:
+    forbids, why, fix = explanation(rule).split("\n\n")
+    assert (why[:5], fix[:5]) == ("Why: ", "Fix: ")
+    assert len(forbids) > 20
+    text = section(read("docs/gate.md"), f"### {id_of(rule)}")
+    assert [part for part in (forbids, why[5:], fix[5:]) if part not in text] == []
+
+
+def test_no_section_is_left_of_a_rule_that_is_gone() -> None:
+    sections = re.findall(r"^### (.*)$", section(read("docs/gate.md"), "## Rules"), re.MULTILINE)
+    assert sections == [id_of(rule) for rule in RULES]
+
+
+def test_every_kind_of_pull_request_is_explained() -> None:
+    told = section(read("docs/gate.md"), "## Kinds of pull request").split("<!-- kinds -->")[0]
+    assert first_cells(told) == ["empty", *(kind.value for kind in Kind)]
+
+
+def test_every_landing_code_is_explained() -> None:
+    assert set(first_cells(section(read("docs/gate.md"), "## Landing codes"))) == landing_codes()
+
+
+def landing_codes() -> set[str]:
+    """The first argument of every `NoLanding(…)` in the code, by name."""
+    raised = [
+        node.args[0]
+        for path in (ROOT / "gate").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "NoLanding"
+    ]
+    assert raised and all(isinstance(code, ast.Constant) for code in raised)
+    return {str(ast.literal_eval(code)) for code in raised}
+
+
+def test_a_verdict_has_the_members_that_are_documented() -> None:
+    (example,) = blocks(read("docs/gate.md"), "json")
+    documented = json.loads(example)
+    found = verdict().to_json()
+    assert list(documented) == list(found)
+    assert [list(documented[name]) for name in ("base", "head", "claim")] == [
+        list(found[name]) for name in ("base", "head", "claim")
+    ]
+    assert set(documented["findings"][0]) | {"ref"} == set(found["findings"][0])
+    assert set(documented["notices"][0]) == set(found["notices"][0])
+
+
+def verdict() -> Verdict:
+    """A verdict with everything in it that one can have."""
+    commit, ref = ObjectId("a" * 40), RefName("refs/swarm/x")
+    return Verdict(
+        kind="implementation",
+        trust="recorded",
+        base=Side("main", commit),
+        head=Side("topic", commit, "octocat/app"),
+        outcomes={"one-task": Outcome.FAIL},
+        claim=ClaimUsed("agent", "topic", "then", "later", ref, "done"),
+        findings=[Finding("one-task", "wrong", "path", ref, "command")],
+        remarks=[Remark("one-task", "so")],
+    )
+
+
+def test_the_limits_of_the_gate_are_documented() -> None:
+    text = section(read("docs/gate.md"), "## Limits")
+    for limit in (landing.MAX_PATHS, landing.MAX_COMMITS, gather.MAX_RECORDS):
+        assert f"| {limit:,}" in text
+    assert f"| {MAX_FILE // 1024} KiB |" in text
+    assert f"| {repository.DEADLINE:g} s |" in text
 
 
 def test_the_installed_command_prints_the_documented_help(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -68,8 +68,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return run(swarm, "swarm", list(sys.argv[1:] if arguments is None else arguments))
 
 
-def run(group: click.Group, name: str, arguments: list[str]) -> int:
-    """Run a command line and return its exit status."""
+def run(group: click.Group, name: str, arguments: list[str], envelope: Mapping[str, Any] | None = None) -> int:
+    """Run a command line and return its exit status. An error's JSON has the members of `envelope` before `error`."""
     streams.prepare()
     as_json = "--json" in arguments[: arguments.index("--") if "--" in arguments else len(arguments)]
     try:
@@ -77,7 +77,7 @@ def run(group: click.Group, name: str, arguments: list[str]) -> int:
         sys.stdout.flush()
         return status
     except SwarmError as problem:
-        return _tell(problem, as_json)
+        return _tell(problem, as_json, envelope or {})
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except BrokenPipeError:
@@ -87,13 +87,13 @@ def run(group: click.Group, name: str, arguments: list[str]) -> int:
         if os.environ.get("SWARM_DEBUG") == "1":
             raise
         message = f"{type(bug).__name__}: {bug}"
-        return _tell(Undecided("unexpected", message, "SWARM_DEBUG=1 shows the traceback"), as_json)
+        return _tell(Undecided("unexpected", message, "SWARM_DEBUG=1 shows the traceback"), as_json, envelope or {})
 
 
-def _tell(problem: SwarmError, as_json: bool) -> int:
+def _tell(problem: SwarmError, as_json: bool, envelope: Mapping[str, Any]) -> int:
     """Print an error; its exit status, which says it even where nobody reads the rest."""
     try:
-        render.error(problem, as_json=as_json)
+        render.error(problem, as_json=as_json, envelope=envelope)
         sys.stdout.flush()  # what could not be written is not left for Python, which would exit with 120
     except OSError:
         streams.give_up()

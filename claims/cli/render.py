@@ -45,10 +45,10 @@ def print_json(value: Any, file: TextIO | None = None) -> None:
     print(json.dumps(value, ensure_ascii=True), file=file or sys.stdout, flush=True)
 
 
-def error(problem: SwarmError, *, as_json: bool) -> None:
-    """Print an error on stderr, as one line and a hint, every further reason likewise; or as JSON."""
+def error(problem: SwarmError, *, as_json: bool, envelope: Mapping[str, Any] | None = None) -> None:
+    """Print an error on stderr, as one line and a hint, every further reason likewise; or as JSON in `envelope`."""
     if as_json:
-        print_json({"error": error_json(problem)}, sys.stderr)
+        print_json({**(envelope or {}), "error": error_json(problem)}, sys.stderr)
         return
     reasons: Sequence[Mapping[str, Any]] = problem.details.get("reasons") or [error_json(problem)]
     for reason in reasons:

@@ -18,6 +18,9 @@ COMMANDS = {
     "rules": "gate.cli.rules",
 }
 
+#: What an error's JSON has besides the error: a verdict that nobody can take for a pass.
+ERROR = {"version": 1, "verdict": "error"}
+
 HELP = """The gate holds pull requests to the claims behind them.
 
 \b
@@ -44,4 +47,4 @@ def swarm_gate(context: click.Context) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line; a status of `claims.errors`."""
-    return run(swarm_gate, "swarm-gate", list(sys.argv[1:] if arguments is None else arguments))
+    return run(swarm_gate, "swarm-gate", list(sys.argv[1:] if arguments is None else arguments), ERROR)

@@ -11,7 +11,7 @@ import click
 from claims import clock
 from claims.arbiter import Arbiter
 from claims.arbiter.choose import arbiter_of_unpublished, choose_arbiter
-from claims.cli import options, render
+from claims.cli import options, render, streams
 from claims.errors import EXIT_OK, EXIT_REFUSED, Undecided, Usage
 from claims.names import Branch, parse_branch
 from claims.session import Session, open_session
@@ -118,5 +118,9 @@ def _report(context: click.Context, verdict: Verdict) -> None:
         broken = [rule for rule, outcome in verdict.outcomes.items() if outcome is Outcome.ERROR]
         words = "; ".join(finding.message for finding in verdict.findings if finding.rule in broken)
         raise Undecided("unexpected", f"{', '.join(broken)}: {words}", "SWARM_DEBUG=1 shows the traceback")
-    render.result(context, verdict.to_json(), text.lines(verdict))
+    try:
+        render.result(context, verdict.to_json(), text.lines(verdict))
+    except BrokenPipeError:
+        # Whoever reads has had enough, as `head` has; the exit status still has to say what the verdict is.
+        streams.give_up()
     context.exit(EXIT_OK if verdict.word == "pass" else EXIT_REFUSED)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,7 +12,7 @@ import pytest
 
 from tests.support.board import board_files, moved, task_file, task_id, task_path
 from tests.support.repo import Repo, clone, origin
-from tests.support.swarm import swarm, swarm_gate
+from tests.support.swarm import SWARM_GATE, swarm, swarm_gate
 
 TASK = task_id(1)
 BRANCH = "agent/one"
@@ -162,10 +165,28 @@ def test_a_stolen_claim_overtakes(work: Repo, tmp_path: Path) -> None:
     assert (code, rules["fail"]) == (1, {"claim-current"})
 
 
+@pytest.mark.parametrize("options", [[], ["--json"]], ids=["text", "json"])
+@pytest.mark.parametrize("honest", [True, False])
+def test_a_reader_that_goes_away_turns_no_failure_into_a_pass(work: Repo, honest: bool, options: list[str]) -> None:
+    if honest:
+        claimed(work)
+    finished(work)
+    command = [str(SWARM_GATE), "pr", "--base", "origin/main", "--head", "HEAD", *options]
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(command, cwd=work.path, stdout=writing, stderr=subprocess.PIPE, timeout=60, check=False)
+    finally:
+        os.close(writing)
+    assert (done.returncode, done.stderr) == (0 if honest else 1, b"")
+
+
 @pytest.mark.parametrize("revision", ["no-such-branch", "--upload-pack=x", "HEAD:src"])
 def test_a_head_that_is_none(work: Repo, revision: str) -> None:
     result = swarm_gate(work, "pr", "--base", "origin/main", f"--head={revision}", "--json")
     assert (result.code, result.error_code, result.out) == (64, "usage", "")
+    told = json.loads(result.err)
+    assert (list(told), told["version"], told["verdict"]) == (["version", "verdict", "error"], 1, "error")
 
 
 def test_every_rule_is_explained(work: Repo) -> None:

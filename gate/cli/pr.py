@@ -12,13 +12,17 @@ from claims import clock
 from claims.arbiter import Arbiter
 from claims.arbiter.choose import arbiter_of_unpublished, choose_arbiter
 from claims.cli import options, render, streams
-from claims.errors import EXIT_OK, EXIT_REFUSED, Undecided, Usage
+from claims.errors import EXIT_OK, EXIT_REFUSED, Conflict, Undecided, Usage
+from claims.git import printable
 from claims.names import Branch, parse_branch
 from claims.session import Session, open_session
 from gate.evidence import Facts
-from gate.local import Request, branch_named_by, judge_locally
+from gate.local import Request, branch_named_by, judge_locally, resolve
 from gate.report import text
 from gate.verdict import Outcome, Verdict
+
+#: How often a base that moves is judged anew.
+_TRIES = 3
 
 
 def _instant(context: click.Context, parameter: click.Parameter, value: str | None) -> datetime | None:
@@ -79,14 +83,23 @@ def command(
             author=author,
             author_id=author_id,
         )
-        arbiter = _arbiter(session, claims)
-        try:
-            verdict = judge_locally(session, arbiter, Request(base_revision, head, merge), facts, os.environ)
-        finally:
-            arbiter.finish()
+        verdict = _judge(session, claims, Request(base_revision, head, merge), facts)
     finally:
         session.objects.close()
     _report(context, verdict)
+
+
+def _judge(session: Session, claims: str | None, request: Request, facts: Facts) -> Verdict:
+    """Judge; anew where reading the claims has brought base up to date. Raises Conflict `moved` where that goes on."""
+    for _ in range(_TRIES):
+        arbiter = _arbiter(session, claims)
+        try:
+            verdict = judge_locally(session, arbiter, request, facts, os.environ)
+        finally:
+            arbiter.finish()
+        if resolve(session, request.base) == verdict.base.commit:
+            return verdict
+    raise Conflict("moved", f"{printable(request.base)} moved {_TRIES} times while it was judged", "run it again")
 
 
 def _base_branch(revision: str) -> str | None:

@@ -165,6 +165,17 @@ def test_a_stolen_claim_overtakes(work: Repo, tmp_path: Path) -> None:
     assert (code, rules["fail"]) == (1, {"claim-current"})
 
 
+def test_a_base_that_moved_on_the_remote_is_judged_as_it_is_now(work: Repo, tmp_path: Path) -> None:
+    claimed(work)
+    finished(work)
+    other = clone(work.path.parent / "origin.git", tmp_path / "other")
+    moved_to = other.commit({task_path(TASK): None}, "Withdraw the task")
+    other.git("push", "--quiet", "origin", "main")
+    result = swarm_gate(work, "pr", "--base", "origin/main", "--head", "HEAD", "--json")
+    assert (result.code, result.json["base"]["commit"]) == (1, moved_to)
+    assert [one["rule"] for one in result.json["findings"]] == ["landing-conflict"]
+
+
 @pytest.mark.parametrize("options", [[], ["--json"]], ids=["text", "json"])
 @pytest.mark.parametrize("honest", [True, False])
 def test_a_reader_that_goes_away_turns_no_failure_into_a_pass(work: Repo, honest: bool, options: list[str]) -> None:

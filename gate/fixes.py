@@ -32,7 +32,7 @@ def put_back(evidence: Evidence, judged: Judged) -> str:
     """Let a path be as the base branch has it: restored, removed, or left alone by every commit on the way."""
     start = evidence.landing.merge_base[:12]
     if judged.commit is not None:
-        return f"git reset --soft {start} && git commit   # one commit, which leaves it alone"
+        return f"git reset --soft {start} && git commit -m 'In one commit'"
     git = "git --literal-pathspecs" if any(byte in judged.path for byte in _PATHSPEC) else "git"
     if judged.change.before is None:
         return f"{git} rm -- {word(judged.path)}"
@@ -54,7 +54,13 @@ def rename(evidence: Evidence, judged: Judged) -> str:
 
 def rewrite(evidence: Evidence) -> str:
     """Have git write the head's trees anew, from the files in the work tree."""
-    return f"git reset {evidence.landing.merge_base[:12]} && git add --all && git commit"
+    return f"git reset {evidence.landing.merge_base[:12]} && git add --all && git commit -m 'Write the trees anew'"
+
+
+def move(evidence: Evidence, subject: Subject) -> str:
+    """Move the task's file from queued/, as base has it, to done/."""
+    queued, done = shown(subject.queued_path), shown(subject.done_path)
+    return f"git checkout {evidence.landing.base[:12]} -- {queued} && git mv {queued} {done}"
 
 
 def move_afresh(evidence: Evidence, subject: Subject) -> str:

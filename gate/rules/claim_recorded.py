@@ -48,5 +48,5 @@ def _fix(evidence: Evidence, subject: Subject) -> str:
         return "say which branch it is: --head-branch NAME"
     if held and held[0].repository is None:
         onto, head = shlex.quote(held[0].branch), evidence.landing.head[:12]
-        return f"git switch {onto} && git merge --squash {head} && git commit --no-edit   # if that claim is yours"
+        return f"git switch {onto} && git merge --no-edit {head}   # if that claim is yours"
     return claim_afresh(evidence, subject)

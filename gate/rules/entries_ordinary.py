@@ -12,8 +12,8 @@ from __future__ import annotations
 import posixpath
 
 from gate.evidence import Evidence
-from gate.fixes import put_back
-from gate.judged import Judged, granting, judged_paths
+from gate.fixes import move_afresh, put_back
+from gate.judged import Judged, granting, is_the_move, judged_paths
 from gate.tree import EXECUTABLE, FILE, LINK, SUBMODULE, shown
 from gate.verdict import Finding, Ruling
 
@@ -28,8 +28,15 @@ def judge(evidence: Evidence) -> Ruling:
             continue
         message = _objection(evidence, judged, after.mode)
         if message is not None:
-            findings.append(Finding(RULE, message + judged.where, shown(judged.path), fix=put_back(evidence, judged)))
+            findings.append(Finding(RULE, message + judged.where, shown(judged.path), fix=_fix(evidence, judged)))
     return Ruling(tuple(findings))
+
+
+def _fix(evidence: Evidence, judged: Judged) -> str:
+    subject = evidence.subject
+    if subject is not None and is_the_move(evidence, judged.path):
+        return move_afresh(evidence, subject)
+    return put_back(evidence, judged)
 
 
 def _objection(evidence: Evidence, judged: Judged, mode: int) -> str | None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from claims.board.task import State
 from gate.evidence import Evidence, Subject
-from gate.fixes import put_back
+from gate.fixes import move, put_back
 from gate.judged import Judged, is_task_file, is_the_move, judged_paths
 from gate.tree import Change, shown
 from gate.verdict import Finding, Ruling
@@ -46,7 +46,7 @@ def _no_move(evidence: Evidence, subject: Subject) -> list[Finding]:
     queued, done = shown(subject.queued_path), shown(subject.done_path)
     if arrives is None or arrives.after is None:
         wrong = "it would be in neither"
-        fix = f"git checkout {evidence.landing.base[:12]} -- {queued} && git mv {queued} {done}"
+        fix = move(evidence, subject)
     elif arrives.before is not None:
         wrong = "it is in done/ on base already"
         fix = put_back(evidence, Judged(subject.done_path, arrives))

@@ -8,7 +8,7 @@ Fix: move the file with `git mv`, and do not change its mode.
 from __future__ import annotations
 
 from gate.evidence import Evidence
-from gate.fixes import move_afresh
+from gate.fixes import move, move_afresh
 from gate.tree import EXECUTABLE, FILE, shown
 from gate.verdict import Finding, Ruling
 
@@ -21,8 +21,8 @@ def judge(evidence: Evidence) -> Ruling:
         return Ruling((Finding(RULE, "no task would land in done/"),))
     path, entry = shown(subject.done_path), subject.landed_entry
     if entry is None:
-        message, fix = "the task's file would not be in done/", f"git mv {shown(subject.queued_path)} {path}"
-        return Ruling((Finding(RULE, message, path, fix=fix),))
+        message = "the task's file would not be in done/"
+        return Ruling((Finding(RULE, message, path, fix=move(evidence, subject)),))
     if entry.mode != FILE:
         message = f"the task's file would have mode {entry.mode:06o}, not {FILE:06o}"
         fix = f"chmod 644 {path} && git add {path}" if entry.mode == EXECUTABLE else move_afresh(evidence, subject)

@@ -163,13 +163,21 @@ def _told_of_path(fault: Undecided, paths: Sequence[str], names: Sequence[str | 
     return NotAFile(path, _TYPES.get(fault.details["type"], fault.details["type"]))
 
 
-def parse_tree(raw: bytes, id_size: int) -> tuple[Entry, ...]:
-    """A tree object's entries; `id_size` is the length of an object id in bytes. Raises Undecided `git-failed`."""
+def tree_entries(raw: bytes, id_size: int) -> list[tuple[int, bytes, ObjectId]]:
+    """A tree object's entries as mode, name and id; `id_size` is the length of an id in bytes.
+
+    Raises Undecided `git-failed` for what is no tree.
+    """
     found = _ENTRY[id_size].findall(raw)
     # What the pattern passed over is no entry.
     if sum(len(mode) + len(name) for mode, name, _ in found) + len(found) * (2 + id_size) != len(raw):
         raise Undecided("git-failed", "a tree object does not read as one")
+    return [(int(mode, 8), name, ObjectId(object_id.hex())) for mode, name, object_id in found]
+
+
+def parse_tree(raw: bytes, id_size: int) -> tuple[Entry, ...]:
+    """The same, as the board has its entries."""
     return tuple(
-        Entry(name.decode("utf-8", "surrogateescape"), int(mode, 8), ObjectId(object_id.hex()))
-        for mode, name, object_id in found
+        Entry(name.decode("utf-8", "surrogateescape"), mode, object_id)
+        for mode, name, object_id in tree_entries(raw, id_size)
     )

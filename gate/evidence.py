@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 
 from claims.board.config import Config
@@ -12,7 +11,9 @@ from claims.board.task import State, Task, task_path
 from claims.errors import SwarmError
 from claims.ledger import Entry as ClaimEntry
 from claims.names import Branch, ObjectId, TaskId
+from claims.values import dataclass, field
 from gate.landing import Landing
+from gate.paths import Judged
 from gate.tree import Entry
 
 
@@ -86,14 +87,15 @@ class Records:
 class Evidence:
     """One pull request, as the rules see it.
 
-    `in_base_history` answers for every commit that a claim names. `link_targets` has the target of every link that is
-    added or changed, and `links_passed` the paths they lead to through yet another link. `folders` has the names in
-    each folder of the landing tree that a new path is in or below, `proposals` the bytes of every new proposal (None:
-    too large). `odd_trees` says which trees are malformed, and how.
+    `judged` are the paths to judge, in order. `in_base_history` answers for every commit that a claim names.
+    `link_targets` has the target of every link that is added or changed, and `links_passed` the paths they lead to
+    through yet another link. `folders` has the names in each folder of the landing tree that a new path is in or below,
+    `proposals` the bytes of every new proposal (None: too large). `odd_trees` says which trees are malformed, and how.
     """
 
     facts: Facts
     landing: Landing
+    judged: tuple[Judged, ...]
     board: BaseBoard
     subject: Subject | None
     records: Records | None

@@ -6,7 +6,7 @@ import shlex
 import unicodedata
 
 from gate.evidence import Evidence, Subject
-from gate.judged import Judged
+from gate.paths import Judged
 from gate.tree import shown
 
 #: Bytes that mean something else in a pathspec than themselves.

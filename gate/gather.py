@@ -14,19 +14,19 @@ from claims.git import Objects
 from claims.git_tree import parse_tree
 from claims.names import ObjectId, TaskId, parse_task_id
 from gate.evidence import BaseBoard, Evidence, Facts, Records, Subject
-from gate.judged import PROPOSALS, TASKS, Judged, is_new_proposal
-from gate.landing import Commit, Landing, compute
-from gate.repository import GateRepository
+from gate.judged import TASKS, is_new_proposal
+from gate.landing import Commit, Landing, compute, nothing_lands
+from gate.paths import Judged, paths_to_judge
+from gate.repository import MORE_HISTORY, GateRepository
 from gate.rules.entries_ordinary import resolved
-from gate.tree import FOLDER, LINK, Change, Entry, folders_of
+from gate.tree import LINK, Change, Entry, folders_of
+from gate.trees import MAX_TREE, Trees
 
 #: Records of one task that are looked at.
 MAX_RECORDS = 1_000
-_MAX_TREE = 64 * 1024 * 1024
 _MAX_LINK = 4096
 _QUEUED = TASKS + b"queued/"
 _DONE = TASKS + b"done/"
-_MODES = (0o100644, 0o100755, 0o120000, 0o160000, 0o040000)
 
 ReadRecords = Callable[[TaskId], Records]
 
@@ -41,29 +41,32 @@ def gather(
 ) -> Evidence:
     """Everything the rules see. Raises NoLanding, and Undecided where something cannot be read or exceeds a limit."""
     landing = compute(repository, base, head, merge_ref)
-    objects = repository.objects
+    objects, trees = repository.objects, repository.trees
     board = Board(base, _CommitTree(objects, base))
     task = _subject_id(landing)
     board.prefetch(*([task] if task is not None else []))
     base_board = _base_board(board)
-    subject = _subject(objects, board, base_board.manifest, landing, task) if task is not None else None
+    judged = paths_to_judge(landing, base_board.config.gate.history)
+    if not judged:
+        raise nothing_lands(landing)
+    subject = _subject(repository, board, base_board.manifest, landing, task) if task is not None else None
     records = read_records(task) if task is not None else None
     if records is not None and len(records.log) + len(records.archived) > MAX_RECORDS:
         raise Undecided("limits-exceeded", f"{task} has more than {MAX_RECORDS} claims on record", "swarm prune")
-    changes = _all_changes(landing)
-    links = _link_targets(objects, changes)
+    links = _link_targets(objects, judged)
     return Evidence(
         facts=facts,
         landing=landing,
+        judged=judged,
         board=base_board,
         subject=subject,
         records=records,
         in_base_history=repository.is_in_history(_named_commits(records), base),
         link_targets=links,
-        links_passed=_links_passed(objects, landing.tree, links),
-        folders=_folders(objects, landing.tree, changes),
-        proposals=_proposals(objects, changes),
-        odd_trees=tuple(odd_trees(objects, landing.base_tree, landing.tree)),
+        links_passed=_links_passed(trees, landing.tree, links),
+        folders=_folders(trees, landing.tree, judged),
+        proposals=_proposals(objects, judged),
+        odd_trees=tuple(trees.malformed(landing.base_tree, landing.tree)),
     )
 
 
@@ -74,7 +77,7 @@ class _CommitTree:
         self._objects, self._commit = objects, commit
 
     def list(self, folder: str) -> tuple[BoardEntry, ...] | None:
-        raw = self._objects.contents([f"{self._commit}:{folder}"], type="tree", limit=_MAX_TREE)[0]
+        raw = self._objects.contents([f"{self._commit}:{folder}"], type="tree", limit=MAX_TREE)[0]
         return None if raw is None else parse_tree(raw, len(self._commit) // 2)
 
     def read(self, paths: Sequence[str]) -> Sequence[bytes | None]:
@@ -126,7 +129,10 @@ def _base_board(board: Board) -> BaseBoard:
     return BaseBoard(config, plan, manifest, tuple(faults))
 
 
-def _subject(objects: Objects, board: Board, manifest: Manifest | None, landing: Landing, task: TaskId) -> Subject:
+def _subject(
+    repository: GateRepository, board: Board, manifest: Manifest | None, landing: Landing, task: TaskId
+) -> Subject:
+    objects = repository.objects
     places = board.places_of([task])[task]
     base: Task | None = None
     fault: SwarmError | None = None
@@ -139,7 +145,7 @@ def _subject(objects: Objects, board: Board, manifest: Manifest | None, landing:
         except Undecided as broken:
             fault = broken
     done = task_path(task, State.DONE).encode("ascii")
-    entry = _entry_at(objects, landing.tree, done)
+    entry = repository.trees.at(landing.tree, done)
     landed_file, size = _blob(objects, entry)
     needed = _needed(base, manifest, task)
     return Subject(
@@ -174,144 +180,45 @@ def _named_commits(records: Records | None) -> list[ObjectId]:
     return list(dict.fromkeys(named))
 
 
-def _all_changes(landing: Landing) -> list[Change]:
-    on_the_way = [change for commit in landing.commits for change in commit.changes]
-    return [*landing.landed, *landing.proposed, *on_the_way]
-
-
-def _link_targets(objects: Objects, changes: Iterable[Change]) -> dict[bytes, bytes]:
+def _link_targets(objects: Objects, judged: Iterable[Judged]) -> dict[bytes, bytes]:
     """Where every added or changed link leads; one too long to be a path leads to `/`, which is outside."""
-    links = {
-        change.path: change.after.id for change in changes if change.after is not None and change.after.mode == LINK
-    }
-    targets: dict[bytes, bytes] = {}
-    for path, object_id in links.items():
-        info = objects.info([object_id])[0]
+    afters = {one.path: one.change.after for one in judged}
+    links = {path: after.id for path, after in afters.items() if after is not None and after.mode == LINK}
+    infos = dict(zip(links, objects.info(list(links.values())), strict=True))
+    for info in infos.values():
         if info is None or info.type != "blob":
-            raise Undecided("evidence-incomplete", f"the target of a link is not here: {object_id}")
-        short = info.size <= _MAX_LINK
-        read = objects.contents([object_id], type="blob", limit=_MAX_LINK)[0] if short else None
-        targets[path] = read if read is not None else b"/"
-    return targets
+            raise Undecided("evidence-incomplete", "the target of a link is not here", MORE_HISTORY)
+    short = {path: info.id for path, info in infos.items() if info is not None and info.size <= _MAX_LINK}
+    read = objects.contents(list(short.values()), type="blob", limit=_MAX_LINK)
+    return {**dict.fromkeys(links, b"/"), **{path: data or b"/" for path, data in zip(short, read, strict=True)}}
 
 
-def _links_passed(objects: Objects, tree: ObjectId, links: Mapping[bytes, bytes]) -> frozenset[bytes]:
-    """The targets on whose way, or at whose place, the landing tree has another link or a submodule."""
+def _links_passed(trees: Trees, tree: ObjectId, links: Mapping[bytes, bytes]) -> frozenset[bytes]:
+    """The targets on whose way, or at whose place, the landing tree has another link."""
     passed: set[bytes] = set()
     for path, target in links.items():
         leads_to = resolved(path, target)
         if leads_to is None:
             continue
-        steps = [*folders_of(leads_to)[1:], leads_to]
-        for step in steps:
-            entry = _entry_at(objects, tree, step)
+        for step in [*folders_of(leads_to)[1:], leads_to]:
+            entry = trees.at(tree, step)
             if entry is not None and entry.mode == LINK:
                 passed.add(leads_to)
     return frozenset(passed)
 
 
-def _folders(objects: Objects, tree: ObjectId, changes: Iterable[Change]) -> dict[bytes, frozenset[bytes]]:
+def _folders(trees: Trees, tree: ObjectId, judged: Iterable[Judged]) -> dict[bytes, frozenset[bytes]]:
     """The names in every folder of the landing tree that a path which base lacks lies in or below."""
-    new = {change.path for change in changes if change.before is None and change.after is not None}
-    wanted = sorted({folder for path in new for folder in folders_of(path)})
-    return {folder: frozenset(_names(objects, tree, folder)) for folder in wanted}
+    new = {one.path for one in judged if one.change.before is None and one.change.after is not None}
+    trees.load_paths(tree, new)
+    return {
+        folder: trees.names_in(tree, folder) for folder in sorted({one for path in new for one in folders_of(path)})
+    }
 
 
-def _names(objects: Objects, tree: ObjectId, folder: bytes) -> list[bytes]:
-    info = _folder_id(objects, tree, folder)
-    if info is None:
-        return []
-    raw = objects.contents([info], type="tree", limit=_MAX_TREE)[0]
-    return [name for name, _ in read_tree(raw or b"", len(tree) // 2)]
-
-
-def _folder_id(objects: Objects, tree: ObjectId, folder: bytes) -> ObjectId | None:
-    if not folder:
-        return tree
-    entry = _entry_at(objects, tree, folder)
-    return entry.id if entry is not None and entry.mode == FOLDER else None
-
-
-def _entry_at(objects: Objects, tree: ObjectId, path: bytes) -> Entry | None:
-    """Walk from tree to tree by bytes: a name on git's command line would not reach every path that a tree can hold."""
-    current: ObjectId | None = tree
-    parts = path.split(b"/")
-    for number, part in enumerate(parts):
-        raw = objects.contents([current or tree], type="tree", limit=_MAX_TREE)[0]
-        entry = dict(read_tree(raw or b"", len(tree) // 2)).get(part)
-        if entry is None or number == len(parts) - 1:
-            return entry
-        if entry.mode != FOLDER:
-            return None
-        current = entry.id
-    return None
-
-
-def read_tree(raw: bytes, id_size: int) -> list[tuple[bytes, Entry]]:
-    """A tree object's entries by name, as bytes. Raises Undecided for what is no tree."""
-    return [
-        (entry.name.encode("utf-8", "surrogateescape"), Entry(entry.mode, entry.id))
-        for entry in parse_tree(raw, id_size)
-        if entry.id is not None
-    ]
-
-
-def _proposals(objects: Objects, changes: Iterable[Change]) -> dict[bytes, bytes | None]:
-    found: dict[bytes, bytes | None] = {}
-    for change in changes:
-        if (
-            change.path.startswith(PROPOSALS)
-            and change.after is not None
-            and is_new_proposal(Judged(change.path, change))
-        ):
-            info = objects.info([change.after.id])[0]
-            small = info is not None and info.type == "blob" and info.size <= MAX_FILE
-            found[change.path] = objects.contents([change.after.id], type="blob", limit=MAX_FILE)[0] if small else None
-    return found
-
-
-def odd_trees(objects: Objects, base: ObjectId, tree: ObjectId) -> list[tuple[bytes, str]]:
-    """The folders of the landing tree that differ from base's and are no well-formed trees, and what is wrong.
-
-    git compares trees as it finds them; one with an entry twice, or out of order, would show different contents to
-    different readers.
-    """
-    found: list[tuple[bytes, str]] = []
-    pending: list[tuple[bytes, ObjectId | None, ObjectId]] = [(b"", base, tree)]
-    while pending:
-        folder, before, after = pending.pop()
-        if before == after:
-            continue
-        raw = objects.contents([after], type="tree", limit=_MAX_TREE)[0]
-        if raw is None:
-            raise Undecided("evidence-incomplete", f"tree {after} is not here")
-        entries = read_tree(raw, len(tree) // 2)
-        found += [(folder, fault) for fault in _faults(entries)[:1]]
-        old = _subfolders(objects, before, len(tree) // 2)
-        for name, entry in entries:
-            if entry.mode == FOLDER and old.get(name) != entry.id:
-                pending.append((folder + b"/" + name if folder else name, old.get(name), entry.id))
-    return found
-
-
-def _subfolders(objects: Objects, tree: ObjectId | None, id_size: int) -> dict[bytes, ObjectId]:
-    if tree is None:
-        return {}
-    raw = objects.contents([tree], type="tree", limit=_MAX_TREE)[0]
-    return {name: entry.id for name, entry in read_tree(raw or b"", id_size) if entry.mode == FOLDER}
-
-
-def _faults(entries: Sequence[tuple[bytes, Entry]]) -> list[str]:
-    """What makes a list of entries no well-formed tree."""
-    names = [name for name, _ in entries]
-    faults: list[str] = []
-    if len(set(names)) != len(names):
-        faults.append("a name stands in it twice")
-    keys = [name + b"/" if entry.mode == FOLDER else name for name, entry in entries]
-    if keys != sorted(keys):
-        faults.append("its entries are out of order")
-    if any(entry.mode not in _MODES for _, entry in entries):
-        faults.append("an entry has a mode that git does not write")
-    if any(name in (b"", b".", b"..") or b"/" in name or name.lower() == b".git" for name in names):
-        faults.append("a name that no file can have")
-    return faults
+def _proposals(objects: Objects, judged: Iterable[Judged]) -> dict[bytes, bytes | None]:
+    new = {one.path: one.change.after.id for one in judged if one.change.after is not None and is_new_proposal(one)}
+    infos = dict(zip(new, objects.info(list(new.values())), strict=True))
+    small = [path for path, info in infos.items() if info is not None and info.type == "blob" and info.size <= MAX_FILE]
+    read = objects.contents([new[path] for path in small], type="blob", limit=MAX_FILE)
+    return {**dict.fromkeys(new), **dict(zip(small, read, strict=True))}

@@ -9,10 +9,10 @@ from claims.board.config import History
 from claims.clock import format_instant
 from claims.names import ObjectId
 from gate.evidence import Evidence, Facts
-from gate.judged import only_on_the_way
 from gate.kinds import RULES_OF, Kind, kind_of
 from gate.landing import NoLanding
 from gate.on_record import OnRecord, heads_claims
+from gate.paths import only_on_the_way
 from gate.rules import RULES, id_of
 from gate.tree import shown
 from gate.verdict import ClaimUsed, Finding, Outcome, Remark, Ruling, Side, Verdict
@@ -80,7 +80,7 @@ def _remarks(evidence: Evidence, kind: Kind) -> list[Remark]:
         message = f"whether every commit is {evidence.facts.author}'s is for GitHub to say; here it was not checked"
         remarks.append(Remark(kind.value, message))
     if evidence.board.config.gate.history is History.SQUASH:
-        paths = [shown(judged.path) for judged in only_on_the_way(evidence)]
+        paths = [shown(judged.path) for judged in only_on_the_way(evidence.landing)]
         if paths:
             named = ", ".join(paths[:10]) + (f" and {len(paths) - 10} more" if len(paths) > 10 else "")
             remarks.append(

@@ -1,54 +1,20 @@
-"""The paths to judge: what would land, what head proposes, and, unless only the sum counts, what commits touch."""
+"""Questions about the paths to judge and the author, which several rules ask."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-
 from claims.board.authority import Authority
-from claims.board.config import Account, Exemption, History
-from claims.names import ObjectId
+from claims.board.config import Account, Exemption
 from gate.evidence import Evidence
-from gate.tree import Change
+from gate.paths import Judged
 
 TASKS = b".agents/tasks/"
 BACKLOG = b".agents/backlog/"
 PROPOSALS = b".agents/proposals/"
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """A path to judge. `commit` is the first that touches it where nothing of it lands."""
-
-    path: bytes
-    change: Change
-    commit: ObjectId | None = None
-
-    @property
-    def where(self) -> str:
-        """Words that say how the path comes into it, for a message."""
-        return "" if self.commit is None else f" (touched by commit {self.commit[:12]}, though nothing of it lands)"
-
-
-def judged_paths(evidence: Evidence) -> list[Judged]:
+def judged_paths(evidence: Evidence) -> tuple[Judged, ...]:
     """Every path to judge, in the order of their bytes."""
-    landing = evidence.landing
-    found = {path: Judged(path, change) for path, change in landing.paths().items()}
-    if evidence.board.config.gate.history is History.COMMITS:
-        for judged in only_on_the_way(evidence):
-            found.setdefault(judged.path, judged)
-    return [found[path] for path in sorted(found)]
-
-
-def only_on_the_way(evidence: Evidence) -> Iterator[Judged]:
-    """The paths that only commits touch: changed and restored before the end."""
-    known = evidence.landing.paths()
-    seen: set[bytes] = set()
-    for commit in evidence.landing.commits:
-        for change in commit.changes:
-            if change.path not in known and change.path not in seen:
-                seen.add(change.path)
-                yield Judged(change.path, change, commit.commit)
+    return evidence.judged
 
 
 def is_task_file(path: bytes) -> bool:

@@ -7,13 +7,13 @@ from enum import Enum
 
 from gate.evidence import Evidence
 from gate.judged import (
-    Judged,
     exemption_of,
     is_new_proposal,
     is_operator,
     is_task_file,
     judged_paths,
 )
+from gate.paths import Judged
 
 AGENTS = b".agents/"
 DONE = b".agents/tasks/done/"

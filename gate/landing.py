@@ -7,16 +7,22 @@ that the author can mend) or an Undecided; never an empty list of changes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
 
 from claims.errors import Undecided
 from claims.names import ObjectId
+from claims.values import dataclass, field
 from gate.tree import Change, by_path
 
 #: More paths or commits than these are not judged.
 MAX_PATHS = 50_000
 MAX_COMMITS = 10_000
+
+#: The tree without entries, by the length of an object id in hex.
+EMPTY_TREES = {
+    40: ObjectId("4b825dc642cb6eb9a060e54bf8d69288fbee4904"),
+    64: ObjectId("6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"),
+}
 
 
 class NoLanding(Exception):
@@ -65,30 +71,20 @@ class Landing:
         """Every path of landing and proposal, with its change from base where it has one."""
         return {**by_path(self.proposed), **by_path(self.landed)}
 
-    def paths_on_the_way(self) -> dict[bytes, ObjectId]:
-        """The paths that only commits touch, each with the first such commit: touched and restored."""
-        known = self.paths()
-        found: dict[bytes, ObjectId] = {}
-        for commit in self.commits:
-            for change in commit.changes:
-                if change.path not in known:
-                    found.setdefault(change.path, commit.commit)
-        return found
-
 
 class History(Protocol):
     """What landing needs of a repository. Every method raises Undecided where git cannot tell."""
 
-    def merge_bases(self, base: ObjectId, head: ObjectId) -> list[ObjectId]: ...
+    def divergence(self, base: ObjectId, head: ObjectId, most: int) -> tuple[list[ObjectId], list[Commit]]:
+        """The merge bases, and the commits of head that base lacks, at most so many, parents later."""
+        ...
 
     def tree_of(self, commit: ObjectId) -> ObjectId: ...
 
-    def merge(self, ours: ObjectId, theirs: ObjectId, *, directory_renames: bool) -> tuple[ObjectId, bool]:
-        """The tree of a merge and whether it is clean."""
-        ...
-
-    def commits_between(self, base: ObjectId, head: ObjectId) -> list[Commit]:
-        """The commits of head that base lacks, in an order in which parents come later."""
+    def merges(
+        self, ours: ObjectId, theirs: ObjectId, directory_renames: Sequence[bool]
+    ) -> list[tuple[ObjectId, bool]]:
+        """For each setting, the tree of a merge and whether it is clean."""
         ...
 
     def changes(self, pairs: Sequence[tuple[ObjectId, ObjectId]]) -> list[tuple[Change, ...]]:
@@ -102,7 +98,8 @@ def compute(history: History, base: ObjectId, head: ObjectId, merge_ref: Commit 
     `merge_ref` is GitHub's test merge where there is one. Raises NoLanding with a landing code; Undecided
     `limits-exceeded` and whatever `history` raises.
     """
-    merge_base = _merge_base(history, base, head)
+    bases, commits = history.divergence(base, head, MAX_COMMITS + 1)
+    merge_base = _only(bases, base)
     base_tree, head_tree = history.tree_of(base), history.tree_of(head)
     tree = head_tree if merge_base == base else _merged(history, base, head)
     if merge_ref is not None and merge_ref.parents == (base, head) and merge_ref.tree != tree:
@@ -111,14 +108,14 @@ def compute(history: History, base: ObjectId, head: ObjectId, merge_ref: Commit 
             f"merging gives the tree {tree}, GitHub's test merge has {merge_ref.tree}",
             f"git rebase {base[:12]}",
         )
-    commits = history.commits_between(base, head)
     if len(commits) > MAX_COMMITS:
-        raise Undecided("limits-exceeded", f"{len(commits)} commits; {MAX_COMMITS} are judged", "git rebase -i")
+        raise Undecided("limits-exceeded", f"more than {MAX_COMMITS} commits, which is what is judged", "git rebase -i")
     befores = [_tree_before(history, commit) for commit in commits]
-    pairs = [(base_tree, tree), (history.tree_of(merge_base), head_tree)]
+    pairs = [(base_tree, tree), (history.tree_of(merge_base), head_tree), (base_tree, head_tree)]
     pairs += [(before, commit.tree) for commit, trees in zip(commits, befores, strict=True) for before in trees]
-    landed, proposed, *rest = history.changes(pairs)
-    same = _already_on_base(history, proposed, base_tree, head_tree, merge_base == base)
+    landed, proposed, differing, *rest = history.changes(pairs)
+    # A fix that was cherry-picked from base is proposed and lands nothing: head and base are equal there.
+    differ = {change.path for change in differing}
     found = Landing(
         base,
         head,
@@ -126,17 +123,21 @@ def compute(history: History, base: ObjectId, head: ObjectId, merge_ref: Commit 
         tree,
         base_tree,
         landed,
-        tuple(change for change in proposed if change.path not in same),
+        tuple(change for change in proposed if change.path in differ),
         _per_commit(commits, befores, rest),
     )
     _check_limits(found)
-    if not found.landed and not found.paths_on_the_way() and not found.proposed:
-        raise NoLanding("no-change", f"merging {head[:12]} would change nothing on base", "commit the work and push")
     return found
 
 
-def _merge_base(history: History, base: ObjectId, head: ObjectId) -> ObjectId:
-    bases = history.merge_bases(base, head)
+def nothing_lands(landing: Landing) -> NoLanding:
+    """The finding where no path is left to judge."""
+    return NoLanding(
+        "no-change", f"merging {landing.head[:12]} would change nothing on base", "commit the work and push"
+    )
+
+
+def _only(bases: Sequence[ObjectId], base: ObjectId) -> ObjectId:
     if not bases:
         raise NoLanding(
             "no-common-history", "base and head have no commit in common", f"git rebase --onto {base[:12]} --root"
@@ -152,11 +153,7 @@ def _merge_base(history: History, base: ObjectId, head: ObjectId) -> ObjectId:
 
 def _merged(history: History, base: ObjectId, head: ObjectId) -> ObjectId:
     """The tree of the merge, the same whether git guesses renamed folders or not."""
-    trees: list[ObjectId] = []
-    for directory_renames in (True, False):
-        tree, clean = history.merge(base, head, directory_renames=directory_renames)
-        if clean:
-            trees.append(tree)
+    trees = [tree for tree, clean in history.merges(base, head, (True, False)) if clean]
     if not trees:
         raise NoLanding(
             "landing-conflict", "head conflicts with base", f"git merge {base[:12]}   # and solve the conflicts"
@@ -174,12 +171,11 @@ def _tree_before(history: History, commit: Commit) -> list[ObjectId]:
     """The trees that a commit is compared with: its parent's, or that of its parents merged anew.
 
     So an honest merge of base adds nothing, and one that changes files on the way shows. A commit with more parents
-    cannot be merged anew and is compared with each.
+    cannot be merged anew and is compared with each; one without parents brings all that it has.
     """
     if len(commit.parents) == 2:
-        tree, _ = history.merge(commit.parents[0], commit.parents[1], directory_renames=False)
-        return [tree]
-    return [history.tree_of(parent) for parent in commit.parents]
+        return [tree for tree, _ in history.merges(commit.parents[0], commit.parents[1], (False,))]
+    return [history.tree_of(parent) for parent in commit.parents] or [EMPTY_TREES[len(commit.tree)]]
 
 
 def _per_commit(
@@ -192,17 +188,9 @@ def _per_commit(
     )
 
 
-def _already_on_base(
-    history: History, proposed: Sequence[Change], base_tree: ObjectId, head_tree: ObjectId, level: bool
-) -> set[bytes]:
-    """The proposed paths at which head and base are equal: a fix that was cherry-picked from base lands nothing."""
-    if level or not proposed:
-        return set()
-    differing = {change.path for change in history.changes([(base_tree, head_tree)])[0]}
-    return {change.path for change in proposed} - differing
-
-
 def _check_limits(found: Landing) -> None:
-    count = len(found.paths()) + len(found.paths_on_the_way())
-    if count > MAX_PATHS:
-        raise Undecided("limits-exceeded", f"{count} changed paths; {MAX_PATHS} are judged", "split the pull request")
+    paths = set(found.paths())
+    paths.update(change.path for commit in found.commits for change in commit.changes)
+    if len(paths) > MAX_PATHS:
+        message = f"{len(paths)} changed paths; {MAX_PATHS} are judged"
+        raise Undecided("limits-exceeded", message, "split the pull request")

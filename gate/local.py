@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from claims.arbiter import Arbiter
 from claims.errors import Conflict, Undecided, Usage
 from claims.git import printable
 from claims.names import Branch, ObjectId, TaskId, claim_ref
 from claims.session import Session
+from claims.values import dataclass
 from gate.evidence import Facts, Records
 from gate.gather import gather
 from gate.judge import judge, judge_nothing

@@ -7,13 +7,13 @@ the strict reader refused.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from claims.clock import MAX_SKEW
 from claims.ledger import ENDS, Entry
 from claims.names import RefName
 from claims.record import Claim
+from claims.values import dataclass
 from gate.evidence import Evidence, Facts, Records
 
 

@@ -17,11 +17,17 @@ from claims.git import Completed, Git, Objects, ProcessTimedOut
 from claims.names import ObjectId, parse_object_id
 from gate.landing import Commit
 from gate.tree import Change, Entry
+from gate.trees import Trees
 
 #: Seconds for one git process.
 DEADLINE = 120.0
 #: High enough for honest work; a hostile number of renames runs into the deadline.
 _RENAME_LIMIT = 20_000
+#: Commits of a claim's branch that are followed from what it names.
+_MOST_BEYOND = 100_000
+
+#: What to do where objects are missing.
+MORE_HISTORY = "git fetch --unshallow, and try again"
 
 _CONFIG = (
     *("-c", "core.attributesFile=" + os.devnull),
@@ -39,18 +45,34 @@ class GateRepository:
         self._git = git
         self._trees: dict[ObjectId, ObjectId] = {}
         self.objects: Objects = git.objects()
+        self.trees = Trees(self.objects)
 
-    def merge_bases(self, base: ObjectId, head: ObjectId) -> list[ObjectId]:
-        done = self._run("merge-base", "--all", base, head, ok=(0, 1))
-        return [_id(line) for line in done.out.split()]
+    def divergence(self, base: ObjectId, head: ObjectId, most: int) -> tuple[list[ObjectId], list[Commit]]:
+        bases, commits = self._run_all(
+            ("merge-base", "--all", base, head),
+            (
+                *("rev-list", "--topo-order", "--no-commit-header", "--format=%H %T %P", f"--max-count={most}"),
+                *(head, f"^{base}"),
+            ),
+            ok=(0, 1),
+        )
+        if commits.code != 0:
+            raise Undecided("evidence-incomplete", commits.words, MORE_HISTORY)
+        return [_id(line) for line in bases.out.split()], [self._commit(line) for line in commits.out.split(b"\n")[:-1]]
 
     def is_in_history(self, ids: Sequence[ObjectId], of: ObjectId) -> dict[ObjectId, bool]:
         """Whether each id is a commit in the history of `of`. One that is not here is not in it."""
         infos = dict(zip(ids, self.objects.info(ids), strict=True))
-        found: dict[ObjectId, bool] = {}
-        for commit, info in infos.items():
-            there = info is not None and info.type == "commit"
-            found[commit] = there and self._run("merge-base", "--is-ancestor", commit, of, ok=(0, 1)).code == 0
+        here = [one for one, info in infos.items() if info is not None and info.type == "commit" and one != of]
+        found = {one: one == of for one in ids}
+        if here:
+            # Whatever is beyond is listed, the ids themselves among it.
+            listed = self._run("rev-list", f"--max-count={_MOST_BEYOND}", *here, f"^{of}").out.split()
+            if len(listed) >= _MOST_BEYOND:
+                message = f"the commits that claims name lead over {_MOST_BEYOND} commits away from base"
+                raise Undecided("limits-exceeded", message)
+            beyond = {_id(line) for line in listed}
+            found.update((one, one not in beyond) for one in here)
         return found
 
     def tree_of(self, commit: ObjectId) -> ObjectId:
@@ -61,20 +83,18 @@ class GateRepository:
             self._trees[commit] = info.id
         return self._trees[commit]
 
-    def merge(self, ours: ObjectId, theirs: ObjectId, *, directory_renames: bool) -> tuple[ObjectId, bool]:
-        setting = "true" if directory_renames else "false"
-        done = self._run(
-            *("-c", f"merge.directoryRenames={setting}", "-c", "merge.renames=true"),
-            *("-c", f"merge.renameLimit={_RENAME_LIMIT}"),
-            *("merge-tree", "--write-tree", "-z", "--no-messages", ours, theirs),
-            ok=(0, 1),
-        )
-        tree, _, _ = done.out.partition(b"\0")
-        return _id(tree), done.code == 0
-
-    def commits_between(self, base: ObjectId, head: ObjectId) -> list[Commit]:
-        out = self._run("rev-list", "--topo-order", "--no-commit-header", "--format=%H %T %P", head, f"^{base}").out
-        return [self._commit(line) for line in out.decode("ascii").splitlines()]
+    def merges(
+        self, ours: ObjectId, theirs: ObjectId, directory_renames: Sequence[bool]
+    ) -> list[tuple[ObjectId, bool]]:
+        commands = [
+            (
+                *("-c", f"merge.directoryRenames={'true' if setting else 'false'}", "-c", "merge.renames=true"),
+                *("-c", f"merge.renameLimit={_RENAME_LIMIT}"),
+                *("merge-tree", "--write-tree", "-z", "--no-messages", ours, theirs),
+            )
+            for setting in directory_renames
+        ]
+        return [(_id(done.out.partition(b"\0")[0]), done.code == 0) for done in self._run_all(*commands, ok=(0, 1))]
 
     def changes(self, pairs: Sequence[tuple[ObjectId, ObjectId]]) -> list[tuple[Change, ...]]:
         different = [pair for pair in dict.fromkeys(pairs) if pair[0] != pair[1]]
@@ -91,20 +111,37 @@ class GateRepository:
                 raise Undecided("evidence-incomplete", "git diff-tree did not answer for every pair of trees")
         return [found.get(pair, ()) for pair in pairs]
 
-    def _commit(self, line: str) -> Commit:
-        commit, tree, *parents = (parse_object_id(word) for word in line.split())
+    def _commit(self, line: bytes) -> Commit:
+        commit, tree, *parents = (_id(word) for word in line.split())
         self._trees[commit] = tree
         return Commit(commit, tree, tuple(parents))
 
     def _run(self, *args: str, stdin: bytes = b"", ok: Sequence[int] = (0,)) -> Completed:
-        try:
+        with _as_evidence():
             return self._git.run(*_CONFIG, *args, stdin=stdin, ok=ok, deadline=DEADLINE)
-        except ProcessTimedOut:
+
+    def _run_all(self, *commands: Sequence[str], ok: Sequence[int]) -> list[Completed]:
+        """Run several at once; their answers in order."""
+        with _as_evidence():
+            begun = [self._git.begin(*_CONFIG, *command) for command in commands]
+            try:
+                return [one.end(ok=ok, deadline=DEADLINE) for one in begun]
+            finally:
+                for one in begun:
+                    one.stop()
+
+
+@contextmanager
+def _as_evidence() -> Iterator[None]:
+    """Make `evidence-incomplete` of what git could not answer."""
+    try:
+        yield
+    except ProcessTimedOut:
+        raise
+    except SwarmError as error:
+        if error.code in ("git-missing", "git-too-old", "limits-exceeded"):
             raise
-        except SwarmError as error:
-            if error.code in ("git-missing", "git-too-old"):
-                raise
-            raise Undecided("evidence-incomplete", error.message, "git fetch --unshallow, and try again") from None
+        raise Undecided("evidence-incomplete", error.message, MORE_HISTORY) from None
 
 
 @contextmanager

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from claims.board.strict_yaml import split_front_matter
+from claims.values import dataclass
 from gate.tree import shown
 
 #: What `swarm done` writes beside the status: top-level keys of one line each.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from claims.names import ObjectId
 
@@ -14,16 +14,14 @@ SUBMODULE = 0o160000
 FOLDER = 0o040000
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """What a path holds: a mode as git writes it, and an object id."""
 
     mode: int
     id: ObjectId
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """A path and what it holds on both sides; None where it is absent. `before` and `after` differ."""
 
     path: bytes

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
 from claims.names import ObjectId, RefName, TaskId
+from claims.values import dataclass, field
 
 
 class Outcome(str, Enum):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from datetime import datetime
 
 import click
@@ -16,6 +15,7 @@ from claims.errors import EXIT_OK, EXIT_REFUSED, Conflict, Undecided, Usage
 from claims.git import printable
 from claims.names import Branch, parse_branch
 from claims.session import Session, open_session
+from claims.values import replace
 from gate.evidence import Facts
 from gate.local import Request, branch_named_by, judge_locally, resolve
 from gate.report import text

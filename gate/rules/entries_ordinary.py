@@ -13,7 +13,8 @@ import posixpath
 
 from gate.evidence import Evidence
 from gate.fixes import move_afresh, put_back
-from gate.judged import Judged, granting, is_the_move, judged_paths
+from gate.judged import granting, is_the_move, judged_paths
+from gate.paths import Judged
 from gate.tree import EXECUTABLE, FILE, LINK, SUBMODULE, shown
 from gate.verdict import Finding, Ruling
 

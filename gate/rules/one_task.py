@@ -13,7 +13,8 @@ from __future__ import annotations
 from claims.board.task import State
 from gate.evidence import Evidence, Subject
 from gate.fixes import move, put_back
-from gate.judged import Judged, is_task_file, is_the_move, judged_paths
+from gate.judged import is_task_file, is_the_move, judged_paths
+from gate.paths import Judged
 from gate.tree import Change, shown
 from gate.verdict import Finding, Ruling
 

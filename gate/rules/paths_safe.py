@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
 
 from gate.evidence import Evidence
 from gate.fixes import rename, rewrite
@@ -34,10 +35,11 @@ def judge(evidence: Evidence) -> Ruling:
         )
         for folder, fault in evidence.odd_trees
     ]
+    names = {folder: _by_folded(found) for folder, found in evidence.folders.items()}
     for judged in judged_paths(evidence):
         if judged.change.before is not None or judged.change.after is None:
             continue
-        message = objection(judged.path) or _collision(evidence, judged.path)
+        message = objection(judged.path) or _collision(names, judged.path)
         if message is not None:
             findings.append(Finding(RULE, message + judged.where, shown(judged.path), fix=rename(evidence, judged)))
     return Ruling(tuple(findings))
@@ -71,12 +73,19 @@ def _objection_to_name(name: str) -> str | None:
     return None
 
 
-def _collision(evidence: Evidence, path: bytes) -> str | None:
+def _by_folded(names: Iterable[bytes]) -> dict[str, list[bytes]]:
+    found: dict[str, list[bytes]] = {}
+    for name in sorted(names):
+        found.setdefault(folded(name), []).append(name)
+    return found
+
+
+def _collision(names: Mapping[bytes, Mapping[str, Sequence[bytes]]], path: bytes) -> str | None:
     """Another path of the landing tree that is the same to a file system that folds case, here or in a folder above."""
     parts = path.split(b"/")
     for folder, name in zip(folders_of(path), parts, strict=True):
-        for other in evidence.folders.get(folder, frozenset()):
-            if other != name and folded(other) == folded(name):
+        for other in names.get(folder, {}).get(folded(name), ()):
+            if other != name:
                 where = b"/".join(filter(None, [folder, other]))
                 return f"the path is {shown(where)} to a file system that folds case"
     return None

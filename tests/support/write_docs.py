@@ -11,6 +11,7 @@ import contextlib
 import io
 import os
 import re
+import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from unittest.mock import patch
@@ -141,8 +142,13 @@ def rules() -> str:
         name = id_of(rule)
         judged = ", ".join(kind.value for kind, names in RULES_OF.items() if name in names)
         text = re.sub(r"^(Why|Fix): ", r"**\1:** ", explanation(rule), flags=re.MULTILINE)
+        text = "\n\n".join(wrapped(paragraph) for paragraph in text.split("\n\n"))
         sections.append(f"### {name}\n\n{text}\n\n**Judges:** {judged}.\n")
     return "\n" + "\n".join(sections) + "\n"
+
+
+def wrapped(paragraph: str) -> str:
+    return textwrap.fill(" ".join(paragraph.split()), 120, break_long_words=False, break_on_hyphens=False)
 
 
 def table(first: str, second: str, rows: list[str], *more: str) -> str:

@@ -79,7 +79,12 @@ def _remarks(evidence: Evidence, kind: Kind) -> list[Remark]:
     if kind in (Kind.PLANNING, Kind.EXEMPT, Kind.HOTFIX) and evidence.facts.verified is None:
         message = f"whether every commit is {evidence.facts.author}'s is for GitHub to say; here it was not checked"
         remarks.append(Remark(kind.value, message))
-    if evidence.board.config.gate.history is History.SQUASH:
+    gate = evidence.board.config.gate
+    taskless = kind is Kind.IMPLEMENTATION and evidence.subject is None
+    if taskless and evidence.facts.author is None and (gate.operators or gate.exempt):
+        message = "planning, exempt and hotfix go by the author, who is not known here: --author LOGIN says who it is"
+        remarks.append(Remark("one-task", message))
+    if gate.history is History.SQUASH:
         paths = [shown(judged.path) for judged in only_on_the_way(evidence.landing)]
         if paths:
             named = ", ".join(paths[:10]) + (f" and {len(paths) - 10} more" if len(paths) > 10 else "")

@@ -126,6 +126,19 @@ def test_a_path_that_a_commit_touched_and_another_restored_is_judged(work: Repo)
     assert (code, rules["fail"]) == (1, {"paths-inside"})
 
 
+@pytest.mark.parametrize("operators", [[], ["octocat"]], ids=["nobody", "somebody"])
+def test_without_a_task_it_matters_who_wrote_it(tmp_path: Path, operators: list[str]) -> None:
+    config = {"gate": {"operators": operators, "hotfix": True}}
+    repo = clone(origin(tmp_path / "origin.git", board_files(config=config)), tmp_path / "work")
+    repo.branch(BRANCH)
+    repo.commit({"src/work.py": "print('hot')\n"}, "Fix")
+    unknown = swarm_gate(repo, "pr", "--base", "origin/main", "--head", "HEAD", "--json")
+    named = swarm_gate(repo, "pr", "--base", "origin/main", "--head", "HEAD", "--author", "octocat", "--json")
+    assert [unknown.code, named.code] == [1, 0 if operators else 1]
+    assert any("--author" in notice["message"] for notice in unknown.json["notices"]) is bool(operators)
+    assert not any("--author" in notice["message"] for notice in named.json["notices"])
+
+
 def test_nothing_lands(work: Repo) -> None:
     result = swarm_gate(work, "pr", "--base", "origin/main", "--head", "HEAD", "--json")
     assert (result.code, [one["rule"] for one in result.json["findings"]]) == (1, ["no-change"])

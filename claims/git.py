@@ -132,6 +132,41 @@ class Git:
         """Start git and let it run while the caller does something else."""
         return Begun(self, args, self._start(args))
 
+    def read(self, *args: str, stdin: bytes, most: int, deadline: float) -> bytes:
+        """The standard output of a process that may have too much to say: never more than `most` bytes are held.
+
+        Raises Undecided `limits-exceeded` for more, `git-failed`, and ProcessTimedOut.
+        """
+        import tempfile
+        import threading
+
+        with tempfile.TemporaryFile() as questions:
+            questions.write(stdin)
+            questions.seek(0)
+            process = self._start(args, stdin=questions.fileno(), stderr=subprocess.DEVNULL)
+        assert process.stdout is not None
+        # The pipe ends where the process does, so that a read without a deadline of its own ends with it.
+        timer = threading.Timer(deadline, _signal_group, [process])
+        timer.start()
+        began = time.monotonic()
+        try:
+            out = process.stdout.read(most + 1)
+            if len(out) <= most:
+                process.wait()
+        finally:
+            timer.cancel()
+            timer.join()
+            if process.returncode is None:
+                _kill_group(process)
+            process.stdout.close()
+        if len(out) > most:
+            raise Undecided("limits-exceeded", f"git {_verb(args)} has more than {most} bytes to say")
+        if process.returncode == -signal.SIGKILL and time.monotonic() - began >= deadline:
+            raise ProcessTimedOut("timed-out", f"git {_verb(args)} was ended after {deadline:g} s")
+        if process.returncode != 0:
+            raise self.failure(_verb(args), "")
+        return out
+
     def failure(self, what: str, words: str) -> SwarmError:
         """The error for a git process that failed for no reason that its caller expects."""
         version = self.version()
@@ -156,7 +191,11 @@ class Git:
         return self._start(args, environ=environ, stderr=subprocess.DEVNULL)
 
     def _start(
-        self, args: Sequence[str], environ: Mapping[str, str] | None = None, stderr: int = subprocess.PIPE
+        self,
+        args: Sequence[str],
+        environ: Mapping[str, str] | None = None,
+        stdin: int = subprocess.PIPE,
+        stderr: int = subprocess.PIPE,
     ) -> subprocess.Popen[bytes]:
         self.processes += 1
         try:
@@ -165,7 +204,7 @@ class Git:
                 ["git", *_ALWAYS, *args],
                 cwd=self.directory,
                 env=environ or self.environ,
-                stdin=subprocess.PIPE,
+                stdin=stdin,
                 stdout=subprocess.PIPE,
                 stderr=stderr,
                 start_new_session=True,
@@ -503,10 +542,7 @@ def _scrubbed(environ: Mapping[str, str]) -> dict[str, str]:
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:
     """End a process and everything it started, and close our ends of its pipes."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass  # it has ended already
+    _signal_group(process)
     for pipe in (process.stdin, process.stdout, process.stderr):
         if pipe is not None:
             try:
@@ -514,3 +550,10 @@ def _kill_group(process: subprocess.Popen[bytes]) -> None:
             except BrokenPipeError:
                 pass  # what was still buffered has no reader any more
     process.wait()
+
+
+def _signal_group(process: subprocess.Popen[bytes]) -> None:
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass  # it has ended already

@@ -87,6 +87,13 @@ class History(Protocol):
         """For each setting, the tree of a merge and whether it is clean."""
         ...
 
+    def check_size(self, pairs: Sequence[tuple[ObjectId, ObjectId]]) -> None:
+        """Raise Undecided `limits-exceeded` where trees differ in more folders than are looked at.
+
+        A folder that holds another ten times, which holds another ten times, and so on, is small until git lists it.
+        """
+        ...
+
     def changes(self, pairs: Sequence[tuple[ObjectId, ObjectId]]) -> list[tuple[Change, ...]]:
         """The changes between each pair of trees."""
         ...
@@ -113,6 +120,7 @@ def compute(history: History, base: ObjectId, head: ObjectId, merge_ref: Commit 
     befores = [_tree_before(history, commit) for commit in commits]
     pairs = [(base_tree, tree), (history.tree_of(merge_base), head_tree), (base_tree, head_tree)]
     pairs += [(before, commit.tree) for commit, trees in zip(commits, befores, strict=True) for before in trees]
+    history.check_size(pairs[:2])
     landed, proposed, differing, *rest = history.changes(pairs)
     # A fix that was cherry-picked from base is proposed and lands nothing: head and base are equal there.
     differ = {change.path for change in differing}

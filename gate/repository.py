@@ -23,6 +23,8 @@ from gate.trees import Trees
 DEADLINE = 120.0
 #: High enough for honest work; a hostile number of renames runs into the deadline.
 _RENAME_LIMIT = 20_000
+#: Bytes in which changes are told: 50,000 paths make a tenth of it.
+_MOST_CHANGES = 128 * 1024 * 1024
 #: Commits of a claim's branch that are followed from what it names.
 _MOST_BEYOND = 100_000
 
@@ -96,17 +98,25 @@ class GateRepository:
         ]
         return [(_id(done.out.partition(b"\0")[0]), done.code == 0) for done in self._run_all(*commands, ok=(0, 1))]
 
+    def check_size(self, pairs: Sequence[tuple[ObjectId, ObjectId]]) -> None:
+        for before, after in pairs:
+            self.trees.malformed(before, after)
+
     def changes(self, pairs: Sequence[tuple[ObjectId, ObjectId]]) -> list[tuple[Change, ...]]:
         different = [pair for pair in dict.fromkeys(pairs) if pair[0] != pair[1]]
         found: dict[tuple[ObjectId, ObjectId], tuple[Change, ...]] = {}
         if different:
             stdin = "".join(f"{before} {after}\n" for before, after in different).encode("ascii")
-            done = self._run(
-                *("diff-tree", "--stdin", "-r", "-z", "--raw", "--no-renames", "--no-abbrev"),
-                "--ignore-submodules=none",
-                stdin=stdin,
-            )
-            found = parse_diff(done.out)
+            with _as_evidence():
+                out = self._git.read(
+                    *_CONFIG,
+                    *("diff-tree", "--stdin", "-r", "-z", "--raw", "--no-renames", "--no-abbrev"),
+                    "--ignore-submodules=none",
+                    stdin=stdin,
+                    most=_MOST_CHANGES,
+                    deadline=DEADLINE,
+                )
+            found = parse_diff(out)
             if len(found) != len(different):
                 raise Undecided("evidence-incomplete", "git diff-tree did not answer for every pair of trees")
         return [found.get(pair, ()) for pair in pairs]

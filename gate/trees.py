@@ -14,6 +14,8 @@ from gate.tree import FOLDER, Entry, folders_of
 MAX_TREE = 64 * 1024 * 1024
 #: Bytes of trees that are read in all: 50,000 paths in folders of a hundred make a tenth of it.
 MAX_ALL = 512 * 1024 * 1024
+#: Folders in which two trees may differ.
+MAX_FOLDERS = 50_000
 _MODES = (0o100644, 0o100755, 0o120000, 0o160000, FOLDER)
 
 Entries = Sequence[tuple[bytes, Entry]]
@@ -29,6 +31,7 @@ class Trees:
         self._objects = objects
         self._entries: dict[ObjectId, Entries] = {}
         self._by_name: dict[ObjectId, Mapping[bytes, Entry]] = {}
+        self._malformed: dict[tuple[ObjectId, ObjectId], list[tuple[bytes, str]]] = {}
         self._size = 0
 
     def load(self, ids: Iterable[ObjectId]) -> None:
@@ -86,11 +89,20 @@ class Trees:
         """The folders below `after` that differ from those below `before` and are no well-formed trees, and why.
 
         git compares trees as it finds them; one with an entry twice, or out of order, shows different contents to
-        different readers.
+        different readers. Raises Undecided `limits-exceeded` where they differ in too many folders.
         """
+        if (before, after) not in self._malformed:
+            self._malformed[before, after] = self._look_for_faults(before, after)
+        return self._malformed[before, after]
+
+    def _look_for_faults(self, before: ObjectId, after: ObjectId) -> list[tuple[bytes, str]]:
         found: list[tuple[bytes, str]] = []
         level: list[tuple[bytes, ObjectId | None, ObjectId]] = [(b"", before, after)] if before != after else []
+        seen = 0
         while level:
+            seen += len(level)
+            if seen > MAX_FOLDERS:
+                raise Undecided("limits-exceeded", f"over {MAX_FOLDERS} changed folders", "split the pull request")
             self.load([tree for _, old, new in level for tree in (old, new) if tree is not None])
             below: list[tuple[bytes, ObjectId | None, ObjectId]] = []
             for folder, old, new in level:

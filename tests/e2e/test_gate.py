@@ -126,6 +126,24 @@ def test_a_path_that_a_commit_touched_and_another_restored_is_judged(work: Repo)
     assert (code, rules["fail"]) == (1, {"paths-inside"})
 
 
+@pytest.mark.parametrize("ends", ["inside", "outside"])
+def test_a_link_is_judged_by_where_it_leads_in_the_end(tmp_path: Path, ends: str) -> None:
+    """Not by where another commit had it lead."""
+    files = board_files(tasks=[task_file(TASK, paths=["src/", "src/link"])])
+    work = clone(origin(tmp_path / "origin.git", {**files, "src/a.py": "a\n"}), tmp_path / "work")
+    work.branch(BRANCH)
+    claimed(work)
+    link = work.path / "src" / "link"
+    for number, target in enumerate(["../docs/x", "a.py"] if ends == "inside" else ["a.py", "../docs/x"]):
+        link.unlink(missing_ok=True)
+        link.symlink_to(target)
+        work.git("add", "-A")
+        work.git("commit", "-qm", f"Link {number}")
+    work.commit(moved(task_file(TASK, paths=["src/", "src/link"]), "done"), "Finish")
+    code, rules = judged(work)
+    assert (code, rules.get("fail")) == ((0, None) if ends == "inside" else (1, {"entries-ordinary"}))
+
+
 @pytest.mark.parametrize("operators", [[], ["octocat"]], ids=["nobody", "somebody"])
 def test_without_a_task_it_matters_who_wrote_it(tmp_path: Path, operators: list[str]) -> None:
     config = {"gate": {"operators": operators, "hotfix": True}}

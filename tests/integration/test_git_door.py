@@ -510,6 +510,27 @@ def test_a_git_without_the_command_is_too_old(tmp_path: Path) -> None:
     assert caught.value.code == "git-too-old"
 
 
+def test_no_more_is_read_than_was_said(repo: Repo, git: Git) -> None:
+    tip = repo.git("rev-parse", "HEAD")
+    assert git.read("rev-list", "--stdin", stdin=b"HEAD\n", most=100, deadline=20) == f"{tip}\n".encode()
+    with pytest.raises(Undecided, match="has more than 10 bytes to say") as caught:
+        git.read("rev-list", "--stdin", stdin=b"HEAD\n", most=10, deadline=20)
+    assert caught.value.code == "limits-exceeded"
+    with pytest.raises(Undecided) as caught:
+        git.read("rev-list", "--stdin", stdin=b"nothing\n", most=100, deadline=20)
+    assert caught.value.code == "git-failed"
+
+
+def test_what_has_too_much_to_say_does_not_live_on(tmp_path: Path) -> None:
+    for script, most, raised in (("exec yes", 1000, "has more than"), ("exec sleep 60", 1000, "was ended after")):
+        folder = tmp_path / script.replace(" ", "-")
+        folder.mkdir()
+        began = time.monotonic()
+        with pytest.raises(Undecided, match=raised):
+            Git(folder, stub(folder, script)).read("whatever", stdin=b"x" * 1_000_000, most=most, deadline=0.5)
+        assert time.monotonic() - began < 30
+
+
 def test_a_reader_that_hangs_is_ended_at_the_deadline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("claims.git.LOCAL_DEADLINE", 0.3)
     git = Git(tmp_path, stub(tmp_path, HANGS.format(then="")))

@@ -22,8 +22,6 @@ from gate.rules.entries_ordinary import resolved
 from gate.tree import LINK, Change, Entry, folders_of
 from gate.trees import MAX_TREE, Trees
 
-#: Records of one task that are looked at.
-MAX_RECORDS = 1_000
 _MAX_LINK = 4096
 _QUEUED = TASKS + b"queued/"
 _DONE = TASKS + b"done/"
@@ -51,8 +49,6 @@ def gather(
         raise nothing_lands(landing)
     subject = _subject(repository, board, base_board.manifest, landing, task) if task is not None else None
     records = read_records(task) if task is not None else None
-    if records is not None and len(records.log) + len(records.archived) > MAX_RECORDS:
-        raise Undecided("limits-exceeded", f"{task} has more than {MAX_RECORDS} claims on record", "swarm prune")
     links = _link_targets(objects, judged)
     return Evidence(
         facts=facts,

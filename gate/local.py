@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from claims.arbiter import Arbiter
 from claims.errors import Conflict, Undecided, Usage
 from claims.git import printable
-from claims.names import Branch, ObjectId, TaskId, claim_ref
+from claims.names import Branch, ObjectId, TaskId
 from claims.session import Session
 from claims.values import dataclass
 from gate.evidence import Facts, Records
 from gate.gather import gather
 from gate.judge import judge, judge_nothing
 from gate.landing import Commit, NoLanding
+from gate.records import read_records
 from gate.repository import GateRepository, borrowing
 from gate.verdict import Verdict
 
@@ -74,14 +75,6 @@ def branch_named_by(session: Session, revision: str) -> Branch | None:
     return Branch(name) if info is not None else None
 
 
-def read_records(arbiter: Arbiter, task: TaskId) -> Records:
-    """The claims on record for a task, as the arbiter has them now."""
-    ledger = arbiter.read([task]).ledger
-    at = ledger.claims.get(task)
-    unpublished = ledger.local.get(claim_ref(task))
-    return Records(at if at is not None else unpublished, ledger.logs.get(task, ()))
-
-
 def _judge_once(
     session: Session,
     arbiter: Arbiter,
@@ -91,8 +84,12 @@ def _judge_once(
     merge: Commit | None,
 ) -> Verdict:
     base, head = commits
+
+    def records_of(task: TaskId) -> Records:
+        return read_records(session, arbiter, task, facts)
+
     try:
-        evidence = gather(repository, facts, base, head, lambda task: read_records(arbiter, task), merge)
+        evidence = gather(repository, facts, base, head, records_of, merge)
     except NoLanding as reason:
         return judge_nothing(facts, base, head, reason)
     return judge(evidence)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.board import board_files, moved, task_file, task_id, task_path
-from tests.support.repo import Repo, clone, origin
+from tests.support.repo import Repo, clone, init, origin
 from tests.support.swarm import SWARM_GATE, swarm, swarm_gate
 
 TASK = task_id(1)
@@ -124,6 +124,33 @@ def test_a_path_that_a_commit_touched_and_another_restored_is_judged(work: Repo)
     work.commit({"docs/x.md": None}, "Restore")
     code, rules = judged(work)
     assert (code, rules["fail"]) == (1, {"paths-inside"})
+
+
+@pytest.mark.parametrize("archived", [True, False], ids=["archived", "gone"])
+@pytest.mark.parametrize("place", ["local", "remote"])
+def test_a_claim_that_was_archived_is_on_record(tmp_path: Path, place: str, archived: bool) -> None:
+    files = board_files(tasks=[task_file(TASK, paths=["src/"])])
+    if place == "remote":
+        arbiter = origin(tmp_path / "origin.git", files)
+        work = clone(arbiter, tmp_path / "work")
+    else:
+        arbiter = work = init(tmp_path / "work", files)
+    work.branch(BRANCH)
+    claimed(work)
+    finished(work)
+    swarm(work, "release", TASK, "--reason", "enough", ok=True)
+    ((ref, blob),) = arbiter.refs("refs/swarm/claim-log/").items()
+    if archived:
+        stamp = ref.rpartition("/")[2]
+        tree = arbiter.git("mktree", input=f"100644 blob {blob}\t{stamp}.json\n")
+        for name in (TASK, TASK[2:8]):
+            tree = arbiter.git("mktree", input=f"040000 tree {tree}\t{name}\n")
+        arbiter.git("update-ref", "refs/swarm/claim-log-archive", arbiter.git("commit-tree", tree, "-m", "Archive"))
+    arbiter.git("update-ref", "-d", ref)
+    base = "origin/main" if place == "remote" else "main"
+    result = swarm_gate(work, "pr", "--base", base, "--head", "HEAD", "--json")
+    assert (result.code, result.json["verdict"]) == ((0, "pass") if archived else (1, "fail")), result
+    assert (result.json["rules"]["claim-recorded"] == "pass") is archived
 
 
 @pytest.mark.parametrize("ends", ["inside", "outside"])

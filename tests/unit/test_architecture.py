@@ -51,6 +51,7 @@ LAYERS = (
     "gate.trees",
     "gate.repository",
     "gate.gather",
+    "gate.records",
     "gate.local",
     "gate.report",
     "gate.cli",

@@ -21,7 +21,7 @@ from claims.board.authority import PROTECTED
 from claims.board.node import MAX_FILE
 from claims.git import MINIMUM_VERSION
 from claims.names import ObjectId, RefName
-from gate import gather, landing, repository
+from gate import landing, records, repository
 from gate.cli.rules import explanation
 from gate.kinds import Kind
 from gate.rules import RULES, id_of
@@ -274,7 +274,7 @@ def verdict() -> Verdict:
 
 def test_the_limits_of_the_gate_are_documented() -> None:
     text = section(read("docs/gate.md"), "## Limits")
-    for limit in (landing.MAX_PATHS, landing.MAX_COMMITS, gather.MAX_RECORDS):
+    for limit in (landing.MAX_PATHS, landing.MAX_COMMITS, records.MAX_RECORDS):
         assert f"| {limit:,}" in text
     assert f"| {MAX_FILE // 1024} KiB |" in text
     assert f"| {repository.DEADLINE:g} s |" in text

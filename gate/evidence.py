@@ -52,7 +52,7 @@ class Subject:
 
     `places` are the states in whose folders base has its file. `base` is the queued file as a value and `base_file` as
     bytes, `fault` why it does not read. `landed_entry` and `landed_file` are what would be in `done/`; the bytes are
-    None where it is not there, is no file, or is too large (`landed_size`).
+    None where it is not there or is no file.
     """
 
     id: TaskId
@@ -62,7 +62,6 @@ class Subject:
     fault: SwarmError | None
     landed_entry: Entry | None
     landed_file: bytes | None
-    landed_size: int
     dependencies: Mapping[TaskId, State | None]
 
     @property

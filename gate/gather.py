@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from claims.board.board import Board
+from claims.board.board import Board, NotAFile
 from claims.board.board import Entry as BoardEntry
+from claims.board.config import CONFIG_PATH, History
 from claims.board.node import MAX_FILE
-from claims.board.plan import Manifest
+from claims.board.plan import MANIFEST_PATH, PLAN_PATH, Manifest
 from claims.board.task import State, Task, task_path
 from claims.errors import SwarmError, Undecided
-from claims.git import Objects
-from claims.git_tree import parse_tree
 from claims.names import ObjectId, TaskId, parse_task_id
 from gate.evidence import BaseBoard, Evidence, Facts, Records, Subject
 from gate.judged import TASKS, is_new_proposal
 from gate.landing import Commit, Landing, compute, nothing_lands
 from gate.paths import Judged, paths_to_judge
-from gate.repository import MORE_HISTORY, GateRepository
+from gate.repository import GateRepository
 from gate.rules.entries_ordinary import resolved
-from gate.tree import LINK, Change, Entry, folders_of
-from gate.trees import MAX_TREE, Trees
+from gate.tree import FOLDER, LINK, SUBMODULE, Change, Entry, folders_of
+from gate.trees import Trees
 
 _MAX_LINK = 4096
+_NO_FILES = {FOLDER: "folder", SUBMODULE: "submodule"}
 _QUEUED = TASKS + b"queued/"
 _DONE = TASKS + b"done/"
 
@@ -39,9 +39,10 @@ def gather(
 ) -> Evidence:
     """Everything the rules see. Raises NoLanding, and Undecided where something cannot be read or exceeds a limit."""
     landing = compute(repository, base, head, merge_ref)
-    objects, trees = repository.objects, repository.trees
-    board = Board(base, _CommitTree(objects, base))
+    trees = repository.trees
     task = _subject_id(landing)
+    repository.bring(_wanted(trees, landing, task))
+    board = Board(base, BoardTree(repository, landing.base_tree))
     board.prefetch(*([task] if task is not None else []))
     base_board = _base_board(board)
     judged = paths_to_judge(landing, base_board.config.gate.history)
@@ -49,7 +50,7 @@ def gather(
         raise nothing_lands(landing)
     subject = _subject(repository, board, base_board.manifest, landing, task) if task is not None else None
     records = read_records(task) if task is not None else None
-    links = _link_targets(objects, judged)
+    links = _link_targets(repository, judged)
     return Evidence(
         facts=facts,
         landing=landing,
@@ -61,26 +62,51 @@ def gather(
         link_targets=links,
         links_passed=_links_passed(trees, landing.tree, links),
         folders=_folders(trees, landing.tree, judged),
-        proposals=_proposals(objects, judged),
+        proposals=_proposals(repository, judged),
         odd_trees=tuple(trees.malformed(landing.base_tree, landing.tree)),
     )
 
 
-class _CommitTree:
-    """The board's TreeReader over the gate's own objects."""
+class BoardTree:
+    """The board's TreeReader over one of the gate's own trees."""
 
-    def __init__(self, objects: Objects, commit: ObjectId) -> None:
-        self._objects, self._commit = objects, commit
+    def __init__(self, repository: GateRepository, tree: ObjectId) -> None:
+        self._repository, self._tree = repository, tree
 
     def list(self, folder: str) -> tuple[BoardEntry, ...] | None:
-        raw = self._objects.contents([f"{self._commit}:{folder}"], type="tree", limit=MAX_TREE)[0]
-        return None if raw is None else parse_tree(raw, len(self._commit) // 2)
+        found = self._at(folder)
+        if found is None or found.mode != FOLDER:
+            return None
+        entries = self._repository.trees.entries(found.id)
+        return tuple(BoardEntry(name.decode("utf-8", "surrogateescape"), mode, id) for name, (mode, id) in entries)
 
     def read(self, paths: Sequence[str]) -> Sequence[bytes | None]:
-        return self._objects.contents([f"{self._commit}:{path}" for path in paths], type="blob", limit=MAX_FILE)
+        found = [self._at(path) for path in paths]
+        for path, entry in zip(paths, found, strict=True):
+            if entry is not None and entry.mode in _NO_FILES:
+                raise NotAFile(path, _NO_FILES[entry.mode])
+        there = iter(self._repository.read_blobs([entry.id for entry in found if entry is not None], MAX_FILE))
+        return [None if entry is None else next(there) for entry in found]
 
     def exists(self, paths: Sequence[str]) -> Sequence[bool]:
-        return [info is not None for info in self._objects.info([f"{self._commit}:{path}" for path in paths])]
+        found = map(self._at, paths)
+        return [entry is not None and entry.mode not in _NO_FILES for entry in found]
+
+    def _at(self, path: str) -> Entry | None:
+        return self._repository.trees.at(self._tree, path.encode("utf-8", "surrogateescape"))
+
+
+def _wanted(trees: Trees, landing: Landing, task: TaskId | None) -> list[ObjectId]:
+    """The few blobs that will be read: of the board on base, the task's, new proposals and links."""
+    on_base = [CONFIG_PATH, PLAN_PATH, MANIFEST_PATH, *([task_path(task, State.QUEUED)] if task is not None else [])]
+    found = [trees.at(landing.base_tree, path.encode("ascii")) for path in on_base]
+    if task is not None:
+        found.append(trees.at(landing.tree, task_path(task, State.DONE).encode("ascii")))
+    for judged in paths_to_judge(landing, History.COMMITS):
+        after = judged.change.after
+        if after is not None and (after.mode == LINK or is_new_proposal(judged)):
+            found.append(after)
+    return list(dict.fromkeys(entry.id for entry in found if entry is not None and entry.mode not in _NO_FILES))
 
 
 def _subject_id(landing: Landing) -> TaskId | None:
@@ -128,25 +154,23 @@ def _base_board(board: Board) -> BaseBoard:
 def _subject(
     repository: GateRepository, board: Board, manifest: Manifest | None, landing: Landing, task: TaskId
 ) -> Subject:
-    objects = repository.objects
     places = board.places_of([task])[task]
     base: Task | None = None
     fault: SwarmError | None = None
     base_file: bytes | None = None
     if State.QUEUED in places:
-        queued = f"{landing.base}:{task_path(task, State.QUEUED)}"
-        base_file = objects.contents([queued], type="blob", limit=MAX_FILE)[0]
+        queued = repository.trees.at(landing.base_tree, task_path(task, State.QUEUED).encode("ascii"))
+        assert queued is not None
+        (base_file,) = repository.read_blobs([queued.id], MAX_FILE)
         try:
             base = board.task(task, State.QUEUED)
         except Undecided as broken:
             fault = broken
     done = task_path(task, State.DONE).encode("ascii")
     entry = repository.trees.at(landing.tree, done)
-    landed_file, size = _blob(objects, entry)
+    landed_file = _blob(repository, entry)
     needed = _needed(base, manifest, task)
-    return Subject(
-        task, places, base, base_file, fault, entry, landed_file, size, board.states_of(needed) if needed else {}
-    )
+    return Subject(task, places, base, base_file, fault, entry, landed_file, board.states_of(needed) if needed else {})
 
 
 def _needed(task: Task | None, manifest: Manifest | None, subject: TaskId) -> list[TaskId]:
@@ -157,14 +181,11 @@ def _needed(task: Task | None, manifest: Manifest | None, subject: TaskId) -> li
     return list(dict.fromkeys([*task.depends_on, *(other for other in integrated if other != subject)]))
 
 
-def _blob(objects: Objects, entry: Entry | None) -> tuple[bytes | None, int]:
-    """A small blob's bytes and size; None for what is no blob. Raises `limits-exceeded` for a large one."""
-    if entry is None:
-        return None, 0
-    info = objects.info([entry.id])[0]
-    if info is None or info.type != "blob":
-        return None, 0
-    return objects.contents([entry.id], type="blob", limit=MAX_FILE)[0], info.size
+def _blob(repository: GateRepository, entry: Entry | None) -> bytes | None:
+    """A file's bytes; None for what is no file. Raises `limits-exceeded` for a large one."""
+    if entry is None or entry.mode in _NO_FILES:
+        return None
+    return repository.read_blobs([entry.id], MAX_FILE)[0]
 
 
 def _named_commits(records: Records | None) -> list[ObjectId]:
@@ -176,17 +197,19 @@ def _named_commits(records: Records | None) -> list[ObjectId]:
     return list(dict.fromkeys(named))
 
 
-def _link_targets(objects: Objects, judged: Iterable[Judged]) -> dict[bytes, bytes]:
+def _link_targets(repository: GateRepository, judged: Iterable[Judged]) -> dict[bytes, bytes]:
     """Where every added or changed link leads; one too long to be a path leads to `/`, which is outside."""
     afters = {one.path: one.change.after for one in judged}
     links = {path: after.id for path, after in afters.items() if after is not None and after.mode == LINK}
-    infos = dict(zip(links, objects.info(list(links.values())), strict=True))
-    for info in infos.values():
-        if info is None or info.type != "blob":
-            raise Undecided("evidence-incomplete", "the target of a link is not here", MORE_HISTORY)
-    short = {path: info.id for path, info in infos.items() if info is not None and info.size <= _MAX_LINK}
-    read = objects.contents(list(short.values()), type="blob", limit=_MAX_LINK)
-    return {**dict.fromkeys(links, b"/"), **{path: data or b"/" for path, data in zip(short, read, strict=True)}}
+    short = _not_larger(repository, links, _MAX_LINK)
+    return {**dict.fromkeys(links, b"/"), **{path: data or b"/" for path, data in short.items()}}
+
+
+def _not_larger(repository: GateRepository, files: Mapping[bytes, ObjectId], limit: int) -> dict[bytes, bytes]:
+    """The contents of those files that have at most `limit` bytes."""
+    sizes = dict(zip(files, repository.sizes(list(files.values())), strict=True))
+    small = [path for path, size in sizes.items() if size <= limit]
+    return dict(zip(small, repository.read_blobs([files[path] for path in small], limit), strict=True))
 
 
 def _links_passed(trees: Trees, tree: ObjectId, links: Mapping[bytes, bytes]) -> frozenset[bytes]:
@@ -212,9 +235,10 @@ def _folders(trees: Trees, tree: ObjectId, judged: Iterable[Judged]) -> dict[byt
     }
 
 
-def _proposals(objects: Objects, judged: Iterable[Judged]) -> dict[bytes, bytes | None]:
-    new = {one.path: one.change.after.id for one in judged if one.change.after is not None and is_new_proposal(one)}
-    infos = dict(zip(new, objects.info(list(new.values())), strict=True))
-    small = [path for path, info in infos.items() if info is not None and info.type == "blob" and info.size <= MAX_FILE]
-    read = objects.contents([new[path] for path in small], type="blob", limit=MAX_FILE)
-    return {**dict.fromkeys(new), **dict(zip(small, read, strict=True))}
+def _proposals(repository: GateRepository, judged: Iterable[Judged]) -> dict[bytes, bytes | None]:
+    new = {
+        one.path: one.change.after.id
+        for one in judged
+        if one.change.after is not None and one.change.after.mode not in _NO_FILES and is_new_proposal(one)
+    }
+    return {**dict.fromkeys(new), **_not_larger(repository, new, MAX_FILE)}

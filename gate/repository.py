@@ -30,6 +30,7 @@ _MOST_BEYOND = 100_000
 
 #: What to do where objects are missing.
 MORE_HISTORY = "git fetch --unshallow, and try again"
+MORE_BLOBS = "git fetch --refetch --no-filter, and try again"
 
 _CONFIG = (
     *("-c", "core.attributesFile=" + os.devnull),
@@ -84,6 +85,27 @@ class GateRepository:
                 raise Undecided("evidence-incomplete", f"commit {commit} has no tree here", "git fetch --unshallow")
             self._trees[commit] = info.id
         return self._trees[commit]
+
+    def bring(self, blobs: Sequence[ObjectId]) -> None:
+        """Make blobs readable, all in one fetch where there is somebody to fetch from: here there is nobody."""
+
+    def sizes(self, blobs: Sequence[ObjectId]) -> list[int]:
+        """The sizes of blobs in bytes. Raises Undecided `evidence-incomplete` for what is here as no blob."""
+        self.bring(blobs)
+        infos = self.objects.info(blobs)
+        missing = [blob for blob, info in zip(blobs, infos, strict=True) if info is None or info.type != "blob"]
+        if missing:
+            raise Undecided("evidence-incomplete", f"the file {missing[0]} is not here", MORE_BLOBS)
+        return [info.size for info in infos if info is not None]
+
+    def read_blobs(self, blobs: Sequence[ObjectId], limit: int) -> list[bytes]:
+        """Their contents. Raises Undecided `evidence-incomplete`, and `limits-exceeded` for one over `limit` bytes."""
+        self.bring(blobs)
+        found = self.objects.contents(blobs, type="blob", limit=limit)
+        for blob, data in zip(blobs, found, strict=True):
+            if data is None:
+                raise Undecided("evidence-incomplete", f"the file {blob} is not here", MORE_BLOBS)
+        return [data for data in found if data is not None]
 
     def merges(
         self, ours: ObjectId, theirs: ObjectId, directory_renames: Sequence[bool]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from claims.arbiter import Arbiter
-from claims.errors import Conflict, Undecided, Usage
+from claims.errors import Conflict, Usage
 from claims.git import printable
 from claims.names import Branch, ObjectId, TaskId
 from claims.session import Session
@@ -98,11 +98,4 @@ def _judge_once(
 def _merge_ref(session: Session, repository: GateRepository, revision: str | None) -> Commit | None:
     if revision is None:
         return None
-    commit = resolve(session, revision)
-    raw = repository.objects.contents([commit], type="commit", limit=1 << 20)[0]
-    if raw is None:
-        raise Undecided("evidence-incomplete", f"the merge commit {commit} is not here")
-    parents = [
-        line[7:].decode("ascii") for line in raw.partition(b"\n\n")[0].split(b"\n") if line.startswith(b"parent ")
-    ]
-    return Commit(commit, repository.tree_of(commit), tuple(ObjectId(parent) for parent in parents))
+    return repository.commit(resolve(session, revision))

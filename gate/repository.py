@@ -24,6 +24,7 @@ DEADLINE = 120.0
 #: High enough for honest work; a hostile number of renames runs into the deadline.
 _RENAME_LIMIT = 20_000
 #: Bytes in which changes are told: 50,000 paths make a tenth of it.
+_MOST_COMMIT = 1024 * 1024
 _MOST_CHANGES = 128 * 1024 * 1024
 #: Commits of a claim's branch that are followed from what it names.
 _MOST_BEYOND = 100_000
@@ -49,6 +50,20 @@ class GateRepository:
         self._trees: dict[ObjectId, ObjectId] = {}
         self.objects: Objects = git.objects()
         self.trees = Trees(self.objects)
+
+    @property
+    def merging(self) -> Git:
+        """git, as it merges."""
+        return self._git
+
+    def commit(self, commit: ObjectId) -> Commit:
+        """A commit by its id. Raises Undecided `evidence-incomplete`."""
+        raw = self.objects.contents([commit], type="commit", limit=_MOST_COMMIT)[0]
+        if raw is None:
+            raise Undecided("evidence-incomplete", f"the commit {commit} is not here", MORE_HISTORY)
+        lines = raw.partition(b"\n\n")[0].split(b"\n")
+        parents = tuple(_id(line.removeprefix(b"parent ")) for line in lines if line.startswith(b"parent "))
+        return Commit(commit, self.tree_of(commit), parents)
 
     def divergence(self, base: ObjectId, head: ObjectId, most: int) -> tuple[list[ObjectId], list[Commit]]:
         bases, commits = self._run_all(
@@ -118,7 +133,8 @@ class GateRepository:
             )
             for setting in directory_renames
         ]
-        return [(_id(done.out.partition(b"\0")[0]), done.code == 0) for done in self._run_all(*commands, ok=(0, 1))]
+        merged = self._run_all(*commands, ok=(0, 1), git=self.merging)
+        return [(_id(done.out.partition(b"\0")[0]), done.code == 0) for done in merged]
 
     def check_size(self, pairs: Sequence[tuple[ObjectId, ObjectId]]) -> None:
         for before, after in pairs:
@@ -152,10 +168,10 @@ class GateRepository:
         with _as_evidence():
             return self._git.run(*_CONFIG, *args, stdin=stdin, ok=ok, deadline=DEADLINE)
 
-    def _run_all(self, *commands: Sequence[str], ok: Sequence[int]) -> list[Completed]:
+    def _run_all(self, *commands: Sequence[str], ok: Sequence[int], git: Git | None = None) -> list[Completed]:
         """Run several at once; their answers in order."""
         with _as_evidence():
-            begun = [self._git.begin(*_CONFIG, *command) for command in commands]
+            begun = [(git or self._git).begin(*_CONFIG, *command) for command in commands]
             try:
                 return [one.end(ok=ok, deadline=DEADLINE) for one in begun]
             finally:
@@ -179,28 +195,40 @@ def _as_evidence() -> Iterator[None]:
 @contextmanager
 def borrowing(objects: Path, object_format: str, environ: Mapping[str, str]) -> Iterator[GateRepository]:
     """A gate repository over the objects of another one, gone at the end."""
-    with tempfile.TemporaryDirectory(prefix="swarm-gate-") as folder:
-        sealed = {
-            **{name: value for name, value in environ.items() if not name.startswith(("GIT_", "XDG_"))},
-            "HOME": folder,
-            "GIT_CONFIG_GLOBAL": os.devnull,
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "SWARM_GIT_CONFIG_SEALED": "1",
-        }
-        git = Git(Path(folder), sealed)
-        git.environ.update({"GIT_ATTR_NOSYSTEM": "1", "GIT_ALLOW_PROTOCOL": "none"})
-        git.run("init", "--quiet", "--bare", "--template=", f"--object-format={object_format}", "repository")
-        place = Path(folder, "repository")
-        alternates = place / "objects" / "info" / "alternates"
-        alternates.parent.mkdir(parents=True, exist_ok=True)
-        alternates.write_text(_quoted(objects), encoding="utf-8", errors="surrogateescape")
-        inner = Git(place, sealed)
-        inner.environ.update(git.environ)
-        repository = GateRepository(inner)
+    with borrowed_git(objects, object_format, environ) as git:
+        repository = GateRepository(git)
         try:
             yield repository
         finally:
             repository.objects.close()
+
+
+@contextmanager
+def borrowed_git(objects: Path, object_format: str, environ: Mapping[str, str]) -> Iterator[Git]:
+    """git in a sealed repository that has the objects in a folder, gone at the end."""
+    with tempfile.TemporaryDirectory(prefix="swarm-gate-") as folder:
+        git = sealed(Path(folder), object_format, environ)
+        alternates = git.directory / "objects" / "info" / "alternates"
+        alternates.parent.mkdir(parents=True, exist_ok=True)
+        alternates.write_text(_quoted(objects), encoding="utf-8", errors="surrogateescape")
+        yield git
+
+
+def sealed(folder: Path, object_format: str, environ: Mapping[str, str]) -> Git:
+    """git in an empty bare repository below `folder`, with nothing of the user's in force and no way to a remote."""
+    kept = {
+        **{name: value for name, value in environ.items() if not name.startswith(("GIT_", "XDG_"))},
+        "HOME": str(folder),
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "SWARM_GIT_CONFIG_SEALED": "1",
+    }
+    place = folder / "repository"
+    outer = Git(folder, kept)
+    outer.run("init", "--quiet", "--bare", "--template=", f"--object-format={object_format}", str(place))
+    git = Git(place, kept)
+    git.environ.update({"GIT_ATTR_NOSYSTEM": "1", "GIT_ALLOW_PROTOCOL": "none"})
+    return git
 
 
 def parse_diff(out: bytes) -> dict[tuple[ObjectId, ObjectId], tuple[Change, ...]]:

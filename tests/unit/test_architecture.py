@@ -53,6 +53,7 @@ LAYERS = (
     "gate.gather",
     "gate.records",
     "gate.local",
+    "gate.fetched",
     "gate.report",
     "gate.cli",
 )

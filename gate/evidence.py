@@ -8,6 +8,7 @@ from datetime import datetime
 from claims.board.config import Config
 from claims.board.plan import Manifest, Plan
 from claims.board.task import State, Task, task_path
+from claims.board.whole import Report
 from claims.errors import SwarmError
 from claims.ledger import Entry as ClaimEntry
 from claims.names import Branch, ObjectId, TaskId
@@ -90,6 +91,7 @@ class Evidence:
     `link_targets` has the target of every link that is added or changed, and `links_passed` the paths they lead to
     through yet another link. `folders` has the names in each folder of the landing tree that a new path is in or below,
     `proposals` the bytes of every new proposal (None: too large). `odd_trees` says which trees are malformed, and how.
+    `landed_board` is what is to say of the board as it would land; None where more changes, or no operator does it.
     """
 
     facts: Facts
@@ -104,3 +106,4 @@ class Evidence:
     folders: Mapping[bytes, frozenset[bytes]] = field(default_factory=dict)
     proposals: Mapping[bytes, bytes | None] = field(default_factory=dict)
     odd_trees: tuple[tuple[bytes, str], ...] = ()
+    landed_board: Report | None = None

@@ -10,10 +10,11 @@ from claims.board.config import CONFIG_PATH, History
 from claims.board.node import MAX_FILE
 from claims.board.plan import MANIFEST_PATH, PLAN_PATH, Manifest
 from claims.board.task import State, Task, task_path
+from claims.board.whole import Report, check
 from claims.errors import SwarmError, Undecided
 from claims.names import ObjectId, TaskId, parse_task_id
 from gate.evidence import BaseBoard, Evidence, Facts, Records, Subject
-from gate.judged import TASKS, is_new_proposal
+from gate.judged import AGENTS, TASKS, author_is_operator, is_new_proposal
 from gate.landing import Commit, Landing, compute, nothing_lands
 from gate.paths import Judged, paths_to_judge
 from gate.repository import GateRepository
@@ -51,6 +52,7 @@ def gather(
     subject = _subject(repository, board, base_board.manifest, landing, task) if task is not None else None
     records = read_records(task) if task is not None else None
     links = _link_targets(repository, judged)
+    is_operators = author_is_operator(facts, base_board.config)
     return Evidence(
         facts=facts,
         landing=landing,
@@ -64,7 +66,17 @@ def gather(
         folders=_folders(trees, landing.tree, judged),
         proposals=_proposals(repository, judged),
         odd_trees=tuple(trees.malformed(landing.base_tree, landing.tree)),
+        landed_board=_landed_board(repository, landing, judged) if is_operators else None,
     )
+
+
+def _landed_board(repository: GateRepository, landing: Landing, judged: Sequence[Judged]) -> Report | None:
+    """What is to say of the board as it would land, where nothing else changes."""
+    if not all(one.path.startswith(AGENTS) for one in judged) or all(map(is_new_proposal, judged)):
+        return None
+    tree = BoardTree(repository, landing.tree)
+    repository.bring(tree.files_below(AGENTS.rstrip(b"/")))
+    return check(tree)
 
 
 class BoardTree:
@@ -91,6 +103,10 @@ class BoardTree:
     def exists(self, paths: Sequence[str]) -> Sequence[bool]:
         found = map(self._at, paths)
         return [entry is not None and entry.mode not in _NO_FILES for entry in found]
+
+    def files_below(self, folder: bytes) -> Sequence[ObjectId]:
+        """The blobs of all files below a folder. Raises Undecided `limits-exceeded` for too many folders."""
+        return self._repository.trees.blobs_below(self._tree, folder)
 
     def _at(self, path: str) -> Entry | None:
         return self._repository.trees.at(self._tree, path.encode("utf-8", "surrogateescape"))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from claims.board.authority import Authority
-from claims.board.config import Account, Exemption
-from gate.evidence import Evidence
+from claims.board.config import Account, Config, Exemption
+from gate.evidence import Evidence, Facts
 from gate.paths import Judged
 
+AGENTS = b".agents/"
 TASKS = b".agents/tasks/"
 BACKLOG = b".agents/backlog/"
 PROPOSALS = b".agents/proposals/"
@@ -53,6 +54,10 @@ def exemption_of(evidence: Evidence) -> Exemption | None:
 
 def is_operator(evidence: Evidence) -> bool:
     """Whether the author is one of `gate.operators`; with none configured nobody is."""
-    facts = evidence.facts
-    operators: tuple[Account, ...] = evidence.board.config.gate.operators
+    return author_is_operator(evidence.facts, evidence.board.config)
+
+
+def author_is_operator(facts: Facts, config: Config) -> bool:
+    """The same, before the evidence is complete."""
+    operators: tuple[Account, ...] = config.gate.operators
     return facts.author is not None and any(one.is_author(facts.author, facts.author_id) for one in operators)

@@ -7,6 +7,7 @@ from enum import Enum
 
 from gate.evidence import Evidence
 from gate.judged import (
+    AGENTS,
     exemption_of,
     is_new_proposal,
     is_operator,
@@ -15,7 +16,6 @@ from gate.judged import (
 )
 from gate.paths import Judged
 
-AGENTS = b".agents/"
 DONE = b".agents/tasks/done/"
 
 

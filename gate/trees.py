@@ -8,7 +8,7 @@ from claims.errors import Undecided
 from claims.git import Objects
 from claims.git_tree import tree_entries
 from claims.names import ObjectId
-from gate.tree import FOLDER, Entry, folders_of
+from gate.tree import FOLDER, SUBMODULE, Entry, folders_of
 
 #: The largest tree object that is read.
 MAX_TREE = 64 * 1024 * 1024
@@ -84,6 +84,22 @@ class Trees:
         """The names in a folder below a tree; none where there is no such folder."""
         entry = self.at(tree, folder)
         return frozenset(self.by_name(entry.id)) if entry is not None and entry.mode == FOLDER else frozenset()
+
+    def blobs_below(self, tree: ObjectId, folder: bytes) -> list[ObjectId]:
+        """The blobs of all files and links below a folder. Raises Undecided `limits-exceeded` for too many folders."""
+        top = self.at(tree, folder)
+        level = [top.id] if top is not None and top.mode == FOLDER else []
+        found: list[ObjectId] = []
+        seen = 0
+        while level:
+            seen += len(level)
+            if seen > MAX_FOLDERS:
+                raise Undecided("limits-exceeded", f"over {MAX_FOLDERS} folders below {folder.decode()}")
+            self.load(level)
+            entries = [entry for one in level for _, entry in self.entries(one)]
+            found += [entry.id for entry in entries if entry.mode not in (FOLDER, SUBMODULE)]
+            level = [entry.id for entry in entries if entry.mode == FOLDER]
+        return list(dict.fromkeys(found))
 
     def malformed(self, before: ObjectId, after: ObjectId) -> list[tuple[bytes, str]]:
         """The folders below `after` that differ from those below `before` and are no well-formed trees, and why.

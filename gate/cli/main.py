@@ -15,6 +15,7 @@ from gate import __version__
 #: Every command and its module, in the order in which the help lists them. A module is loaded when it is used.
 COMMANDS = {
     "pr": "gate.cli.pr",
+    "board": "gate.cli.board",
     "rules": "gate.cli.rules",
 }
 
@@ -25,6 +26,7 @@ HELP = """The gate holds pull requests to the claims behind them.
 
 \b
   swarm-gate pr --base origin/main --head HEAD    the verdict that CI will give
+  swarm-gate board                                is the board itself in order?
   swarm-gate rules claim-current                  what a rule forbids, why, and how to mend it
 """
 

@@ -11,6 +11,7 @@ from types import ModuleType
 from gate.rules import (
     authority_unchanged,
     base_queued,
+    board_valid,
     claim_binds,
     claim_current,
     claim_recorded,
@@ -50,6 +51,7 @@ RULES: tuple[ModuleType, ...] = (
     entries_ordinary,
     paths_safe,
     proposals_valid,
+    board_valid,
     exempt_paths,
 )
 

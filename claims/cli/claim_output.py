@@ -32,4 +32,4 @@ def claim_lines(result: ClaimResult) -> list[str]:
 
 
 def next_lines(result: ClaimResult) -> list[str]:
-    return [] if not result.next_steps else ["what is left:", *(f"  {step}" for step in result.next_steps)]
+    return [] if result.left is None else ["what is left:", *(f"  {line}" for line in result.left.lines())]

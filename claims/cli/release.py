@@ -9,7 +9,7 @@ from claims.arbiter.choose import arbiter_of_unpublished
 from claims.cli import options
 from claims.cli.claim_output import next_lines, print_claim
 from claims.cli.wire import Work, perform
-from claims.operations.check import steps_to_pull_request
+from claims.operations.left import left_to_pull_request, not_moved
 from claims.operations.release import Unpublished, release
 from claims.operations.result import ClaimResult
 from claims.values import replace
@@ -48,8 +48,10 @@ def command(context: click.Context, task: str | None, reason: str | None, done: 
             result = release(work.session, work.arbiter, wanted, reason, done=done)
         except Unpublished:
             result = release(work.session, arbiter_of_unpublished(work.session), wanted, reason, done=done)
-        left = steps_to_pull_request(work.session, result.claim, released=True) if done else ()
-        return replace(result, next_steps=left)
+        if not done:
+            return result
+        notices = (*result.notices, *not_moved(work.session, result.claim))
+        return replace(result, left=left_to_pull_request(work.session, result.claim), notices=notices)
 
     result, notices = perform(context, operate, task)
     verb = "was released before:" if result.already else ("finished" if done else "released")

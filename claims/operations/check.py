@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import shlex
-
 from claims.arbiter import Arbiter
-from claims.board.task import State, task_path
 from claims.clock import format_instant
 from claims.errors import Conflict, Refused, SwarmError, first_of
 from claims.git_tree import board_at
 from claims.ledger import Entry, Ledger, keys_of
-from claims.names import TaskId, branch_ref, claim_ref
+from claims.names import TaskId, claim_ref
 from claims.operations import overlap
 from claims.operations.holding import hashes_here, not_own, not_published
+from claims.operations.left import left_to_pull_request
 from claims.operations.result import ClaimResult, remaining, state_of
 from claims.operations.support import objections
 from claims.record import Claim
@@ -51,34 +49,7 @@ def check(session: Session, arbiter: Arbiter, task: TaskId) -> ClaimResult:
         state_of(claim, ledger),
         remaining(claim, ledger),
         notices=tuple(overlap.notices(session, board, task, ledger)),
-        next_steps=steps_to_pull_request(session, claim, released=False),
-    )
-
-
-def steps_to_pull_request(session: Session, claim: Claim, *, released: bool) -> tuple[str, ...]:
-    """The commands that are left before the pull request.
-
-    The move of the task file and its status line, unless the branch has them here; the gate, the release, the push.
-    """
-    task, remote = claim.task, session.remote
-    base = f"{remote}/{session.base}" if remote else session.base
-    return (
-        *_moving(session, claim),
-        f"swarm-gate pr --base {base} --head HEAD",
-        *(() if released else (f"swarm release {task} --done",)),
-        *((f"git push {shlex.quote(remote)} {shlex.quote(claim.branch)}",) if remote else ()),
-    )
-
-
-def _moving(session: Session, claim: Claim) -> tuple[str, ...]:
-    queued, done = task_path(claim.task, State.QUEUED), task_path(claim.task, State.DONE)
-    if session.objects.info([f"{branch_ref(claim.branch)}:{done}"])[0] is not None:
-        return ()
-    return (
-        f"git mv {queued} {done}",
-        # Not every sed edits in place without a suffix.
-        f"sed -i.bak 's/^status: queued$/status: done/' {done} && rm {done}.bak",
-        f"git commit -am 'Finish {claim.task}'",
+        left=left_to_pull_request(session, claim),
     )
 
 

@@ -16,8 +16,30 @@ _NOT_SHOWN = ("tokenHash", "replaced", "taskDigest")
 
 
 @dataclass(frozen=True, slots=True)
+class Left:
+    """The commands that are left to a claim's holder, to be pasted as they stand: one that fails stops the rest.
+
+    `there` leads to where the others work, `finishing` moves the task's file, `handing_in` is what follows it.
+    """
+
+    there: tuple[str, ...] = ()
+    finishing: tuple[str, ...] = ()
+    handing_in: tuple[str, ...] = ()
+
+    def lines(self) -> list[str]:
+        """One command a line, tied together such that a shell takes them for one."""
+        *most, last = (*self.there, *self.finishing, *self.handing_in)
+        return [*(f"{command} &&" for command in most), last]
+
+    def to_json(self) -> list[str]:
+        """Each can be run by itself, in whatever shell."""
+        parts = filter(None, (self.finishing, self.handing_in))
+        return [" && ".join([*self.there, *part]) for part in parts]
+
+
+@dataclass(frozen=True, slots=True)
 class ClaimResult:
-    """One claim as a command left it. `already`: nothing had to change. `next_steps` are commands for its holder."""
+    """One claim as a command left it. `already`: nothing had to change."""
 
     claim: Claim
     ref: RefName
@@ -25,14 +47,14 @@ class ClaimResult:
     remaining: int
     already: bool = False
     notices: tuple[Notice, ...] = ()
-    next_steps: tuple[str, ...] = ()
+    left: Left | None = None
 
     def to_json(self) -> dict[str, Any]:
         value = {**claim_json(self.claim), "state": self.state, "remaining": self.remaining, "ref": self.ref}
         if self.already:
             value["already"] = True
-        if self.next_steps:
-            value["next"] = list(self.next_steps)
+        if self.left is not None:
+            value["next"] = self.left.to_json()
         return {**value, "warnings": [notice.to_json() for notice in self.notices]}
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.scene import CLAIM, LOCK, T1, T2, T3, Scene, alone, stage
+from tests.support.board import task_path
 from tests.support.git_wrapper import GitWrapper
 from tests.support.swarm import SWARM, environment, start, swarm
 
@@ -204,7 +205,7 @@ def test_the_shape_of_one_claim(tmp_path: Path) -> None:
     finished = scene.claims("release --done")
     assert finished["state"] == "finished"
     assert set(finished["closed"]) == {"at", "by", "outcome", "reason", "commit"}
-    assert any(step.startswith("git mv ") for step in finished["next"])
+    assert finished["next"][0].startswith("git mv ")
     assert scene.claims(f"reopen {T1} --reason why")["closed"]["reason"] == "why"
 
 
@@ -262,22 +263,93 @@ def test_claiming_again_changes_nothing(tmp_path: Path) -> None:
     assert scene.snapshots() == before
 
 
-def test_what_is_left_to_do_is_told_and_works(tmp_path: Path) -> None:
+GATE = "swarm-gate pr --base origin/main --head HEAD"
+
+
+def pasted(scene: Scene, line: str, folder: str = ".") -> int:
+    """Paste what a command says is left into a shell in `folder`; with what its last line ends."""
+    told = scene.run(line, at=scene.here.path / folder, ok=True).out
+    steps = told.partition("what is left:\n")[2]
+    assert steps
+    env = environment({**scene.env, "PATH": f"{SWARM.parent}{os.pathsep}{os.environ['PATH']}"})
+    done = subprocess.run(
+        ["bash"],
+        cwd=scene.here.path / folder,
+        env=env,
+        input=steps.encode(),
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    return done.returncode
+
+
+@pytest.mark.parametrize("folder", [".", "src"])
+def test_what_is_left_to_do_is_told_and_works(folder: str, tmp_path: Path) -> None:
     """The commands that check hints make a commit in which the task is done, with status and folder agreeing."""
     scene = stage(tmp_path)
     scene.run(f"claim {T1}", ok=True)
-    steps = [step for step in scene.claims("check")["next"] if not step.startswith("swarm-gate ")]
-    *work, release, push = steps
-    for step in work:
-        scene.shell(step)
-    assert scene.claims("check")["next"] == ["swarm-gate pr --base origin/main --head HEAD", release, push]
-    for step in (release, push):
-        scene.shell(step)
+    there = scene.here.path / folder
+    finish, hand_in = scene.run("check --json", at=there, ok=True).json["next"]
+    assert (folder == ".") is finish.startswith("git mv ")
+    assert hand_in.endswith(f"{GATE} && swarm release {T1} --done && git push origin work")
+    assert pasted(scene, "check", folder) == 0
     done = scene.here.cat(f"work:.agents/tasks/done/{T1}.md").decode()
     assert "\nstatus: done\n" in done
     assert scene.here.oid(f"work:.agents/tasks/queued/{T1}.md") is None
     assert scene.claims("status")["finished"][0]["task"] == T1
     assert scene.here.oid("refs/remotes/origin/work") == scene.here.oid("refs/heads/work")
+
+
+@pytest.mark.parametrize("folder", [".", "src"])
+def test_what_is_left_stops_where_something_fails(folder: str, tmp_path: Path) -> None:
+    """Pasted as lines, or each by itself: nothing is handed in that the gate does not pass."""
+    scene = stage(tmp_path)
+    scene.run(f"claim {T1}", ok=True)
+    steps = scene.run("check --json", at=scene.here.path / folder, ok=True).json["next"]
+    queued = scene.here.path / task_path(T1)
+    queued.rename(tmp_path / "mislaid")
+    assert pasted(scene, "check", folder) != 0
+    for step in steps:
+        with pytest.raises(AssertionError):
+            scene.shell(step)
+    assert scene.claims("status")["claim"]["task"] == T1
+    assert scene.here.oid("refs/remotes/origin/work") is None
+    (tmp_path / "mislaid").rename(queued)
+    assert pasted(scene, "check", folder) == 0
+
+
+def test_what_is_left_leads_to_the_branch_that_was_named(tmp_path: Path) -> None:
+    scene = stage(tmp_path)
+    scene.run(f"claim {T1}", ok=True)
+    scene.here.git("switch", "-q", "-c", "another")
+    there = shlex.quote(str(scene.here.path / "src"))
+    told = scene.run(f"-C {there} check --branch work --json", at=tmp_path, ok=True).json["next"]
+    lead = f'cd "$(git -C {there} rev-parse --show-toplevel)" && git switch work && '
+    assert all(step.startswith(lead) for step in told)
+    for step in told:
+        scene.shell(f"cd / && {step}")
+    assert scene.here.oid("refs/remotes/origin/work") == scene.here.oid("refs/heads/work")
+
+
+def test_finishing_what_was_not_moved_warns(tmp_path: Path) -> None:
+    scene = stage(tmp_path)
+    scene.run(f"claim {T1}", ok=True)
+    finished = scene.claims("release --done")
+    (warning,) = finished["warnings"]
+    assert (warning["code"], warning["details"]["path"]) == ("task-not-done", f".agents/tasks/done/{T1}.md")
+    scene.run(f"reopen {T1} --reason 'too early'", ok=True)
+    scene.run(f"claim {T1}", ok=True)
+    scene.shell(finished["next"][0])
+    assert scene.claims("release --done")["warnings"] == []
+
+
+def test_what_was_moved_and_not_committed_is_left_to_commit(tmp_path: Path) -> None:
+    scene = stage(tmp_path)
+    scene.run(f"claim {T1}", ok=True)
+    scene.here.git("mv", task_path(T1), f".agents/tasks/done/{T1}.md")
+    assert pasted(scene, "check") == 0
+    assert scene.claims("status")["finished"][0]["task"] == T1
 
 
 def test_debugging_shows_the_traceback(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import importlib
 import sys
 
 #: Every suite and its module, which has a `main(arguments) -> int`.
-SUITES = {"claims": "benchmarks.claims"}
+SUITES = {"claims": "benchmarks.claims", "gate": "benchmarks.gate"}
 
 
 def main(arguments: list[str]) -> int:

@@ -165,8 +165,14 @@ def finished_elsewhere(ledger: Ledger, task: TaskId) -> SwarmError | None:
     return Refused(
         "finished-elsewhere",
         f"{task} was finished by {claim.agent} on {claim.branch}, not merged yet",
-        f"swarm reopen {task} --reason TEXT",
-        {"task": task, "agent": claim.agent, "branch": claim.branch},
+        "swarm tasks --ready",
+        # Whoever did as a hint to reopen says would undo another's work.
+        {
+            "task": task,
+            "agent": claim.agent,
+            "branch": claim.branch,
+            "operator": f"swarm reopen {task} --reason TEXT",
+        },
     )
 
 

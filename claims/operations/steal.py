@@ -85,6 +85,12 @@ def _live(entry: Entry, ledger: Ledger, arbiter: Arbiter) -> SwarmError:
     return Conflict(
         "claim-live",
         f"{claim.task} is held by {claim.agent} on {claim.branch} until {until}: only an operator may end it",
-        deletion_command(entries, arbiter.remote),
-        {"task": claim.task, "agent": claim.agent, "branch": claim.branch, "expiresAt": until},
+        "swarm tasks --ready",
+        {
+            "task": claim.task,
+            "agent": claim.agent,
+            "branch": claim.branch,
+            "expiresAt": until,
+            "operator": deletion_command(entries, arbiter.remote),
+        },
     )

@@ -201,7 +201,8 @@ class Ground:
         """Do what the hints say, then claim again, at most five times over, until the task is taken."""
         result = refused
         for _ in range(5):
-            hint = result.error["hint"].replace("NAME", who).replace("TEXT", "text").split("   #")[0]
+            told = result.error["details"].get("operator") or result.error["hint"]
+            hint = told.replace("NAME", who).replace("TEXT", "text").split("   #")[0]
             program, *args = shlex.split(hint)
             assert program == "swarm", str(result)
             result = self.run(who, *args)

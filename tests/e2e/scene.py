@@ -56,7 +56,7 @@ class Scene:
     here: Repo
     origin: Repo | None
     env: dict[str, str | None] = field(default_factory=lambda: {"SWARM_AGENT": "a1"})
-    #: The hint of the last error that was told as JSON.
+    #: The hint of the last error that was told as JSON, or what only an operator should do.
     hint: str = ""
     #: More repositories in which nothing may change where a command is refused.
     others: list[Repo] = field(default_factory=list)
@@ -113,7 +113,7 @@ class Scene:
         assert told.code == error["exit"], told
         assert error["message"] and "\n" not in error["message"]
         assert error["hint"] is None or (error["hint"] and "\n" not in error["hint"])
-        self.hint = error["hint"] or ""
+        self.hint = error["details"].get("operator") or error["hint"] or ""
         return error
 
     def shell(self, script: str) -> None:

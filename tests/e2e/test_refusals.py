@@ -167,16 +167,18 @@ def test_a_refusal_says_who_is_in_the_way(tmp_path: Path) -> None:
     assert error["details"] == facts
 
 
-def test_the_hint_against_a_living_claim_ends_it_for_good(tmp_path: Path) -> None:
-    """The operator's way: only those refs, only at those values."""
+def test_what_an_operator_may_do_against_a_living_claim_ends_it_for_good(tmp_path: Path) -> None:
+    """Only those refs, only at those values; and it is no hint, which an agent would follow."""
     scene = stage(tmp_path)
     scene.forge(T1, locks=[LOCK])
     scene.forge(T2)
-    hint = scene.refused(f"steal {T1}")["hint"]
+    error = scene.refused(f"steal {T1}")
+    assert "delete" not in error["message"] and error["hint"] == "swarm tasks --ready"
+    command = error["details"]["operator"]
     renewed = scene.forge(T1, locks=[LOCK], minutes=40)
     with pytest.raises(AssertionError, match="stale info"):
-        scene.shell(hint)
+        scene.shell(command)
     assert list(scene.arbiter.refs().values()).count(renewed) == 2
-    scene.shell(scene.refused(f"steal {T1}")["hint"])
+    scene.shell(scene.refused(f"steal {T1}")["details"]["operator"])
     assert list(scene.arbiter.refs()) == [f"refs/swarm/task-claims/{T2}"]
     scene.run(f"claim {T1}", ok=True)

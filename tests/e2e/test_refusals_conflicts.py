@@ -110,7 +110,7 @@ CONFLICTS = [
         "claim-live",
         elsewhere(CLAIM_T1),
         f"steal {T1}",
-        f"--force-with-lease={CLAIM}{T1}:",
+        "swarm tasks --ready",
         elsewhere("renew --minutes 0"),
     ),
     *(

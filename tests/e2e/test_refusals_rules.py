@@ -183,7 +183,7 @@ RULES = [
         "finished-elsewhere",
         finished_by_b1,
         CLAIM_T1,
-        f"swarm reopen {T1} --reason TEXT",
+        "swarm tasks --ready",
         follow_hint,
     ),
     Scenario(
@@ -191,7 +191,7 @@ RULES = [
         "finished-elsewhere",
         run(CLAIM_T1, f"release {T1} --done"),
         CLAIM_T1,
-        f"swarm reopen {T1} --reason TEXT",
+        "swarm tasks --ready",
         follow_hint,
     ),
     Scenario(

@@ -741,7 +741,7 @@ def test_finished_elsewhere_says_where() -> None:
     assert reason is not None
     assert (reason.message, reason.hint) == (
         f"{WANTED} was finished by ann on ann/1, not merged yet",
-        f"swarm reopen {WANTED} --reason TEXT",
+        "swarm tasks --ready",
     )
     assert finished_elsewhere(Refs().held(ON_IT).ledger(), WANTED) is None
 

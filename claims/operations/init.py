@@ -163,5 +163,4 @@ def _next_steps(wrote: bool) -> tuple[str, ...]:
     return (
         *commit,
         f"swarm add TITLE --path PATH --milestone {MILESTONE}   # writes a task that can be claimed once base has it",
-        "swarm-gate init   # adds the workflows that hold pull requests to it",
     )

@@ -14,6 +14,8 @@ import pytest
 from claims.board.config import History, parse_config
 from claims.board.plan import MilestoneStatus, PlanStatus, parse_manifest, parse_plan
 from claims.board.task import Classification, Priority, State, Task, parse_task
+from claims.cli.main import COMMANDS
+from gate.cli.main import COMMANDS as GATE_COMMANDS
 from tests.e2e.scene import T1, T2, T3, Scene, alone, stage
 from tests.support.board import STATES, board_files, manifest_file, milestone, plan_file, task_file, task_id, task_path
 from tests.support.repo import Repo, clone, init, origin
@@ -77,7 +79,10 @@ def test_the_skeleton_is_what_the_strict_readers_read(app: Repo) -> None:
     (example,) = [path for path in files if path.startswith(".agents/backlog/T-")]
     assert parse_task(files[example], example).state is State.BACKLOG
     assert (value["kept"], value["warnings"]) == ([], [])
-    assert any("swarm-gate init" in step for step in value["next"])
+    programs = {"git": ["add"], "swarm": [*COMMANDS], "swarm-gate": [*GATE_COMMANDS]}
+    said = [step.split()[:2] for step in value["next"]]
+    assert [(program, command) for program, command in said if command not in programs[program]] == []
+    assert ["swarm", "add"] in said
 
 
 def test_but_for_one_key_the_configuration_holds_the_defaults(app: Repo) -> None:
@@ -93,7 +98,7 @@ def test_people_are_told_what_was_written_and_what_is_next(app: Repo) -> None:
     said = swarm(app, "init", ok=True).out
     assert "wrote  .agents/swarm.yaml\n" in said
     assert "next:\n  git add .agents && git commit" in said
-    assert "swarm-gate init" in said
+    assert "swarm add TITLE" in said
     assert app.git("status", "--porcelain") == "?? .agents/"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,9 +12,16 @@ from tests.support.fixture_repo import build, disagreements, judge
 from tests.support.fixtures import FixtureError, found, load
 
 FIXTURES = found()
+#: Fixtures that the gate does not come to the right verdict on yet, and why.
+_OPEN = {"incidents/root-commit-merged-in.yaml": "parents without a common history are not merged anew"}
 
 
-@pytest.mark.parametrize("path", FIXTURES)
+def _with_marks(path: str) -> Any:
+    reason = _OPEN.get(path)
+    return pytest.param(path, marks=[pytest.mark.xfail(reason=reason, strict=True)] if reason else [])
+
+
+@pytest.mark.parametrize("path", map(_with_marks, FIXTURES))
 def test_the_verdict_is_the_expected_one(path: str, tmp_path: Path) -> None:
     fixture = load(path)
     name = path.rpartition("/")[2]

@@ -40,6 +40,7 @@ class _Commit:
 
     members: Members
     before: _Commit | None
+    title: str = "start"
     made: str | None = None
     under_way: bool = False
 
@@ -56,19 +57,20 @@ class _Builder:
         tasks = [task_file(**task) for task in fixture.tasks]
         files = {**board_files(tasks, **_board(fixture.board)), **fixture.base}
         start = base = self.named["start"] = _Commit({"write": files}, None)
-        for members in fixture.later_base:
-            base = self._add(members, base)
+        for number, members in enumerate(fixture.later_base, 1):
+            base = self._add(members, base, f"base {number}")
         self.named["base"] = base
         head = start
-        for members in fixture.head:
-            head = self._add(members, head)
+        for number, members in enumerate(fixture.head, 1):
+            head = self._add(members, head, f"head {number}")
         self.repo.git("update-ref", _BASE, self._made(base))
         self.repo.git("update-ref", _HEAD, self._made(head))
         for number, claim in enumerate(fixture.claims):
             self._claim(claim, number)
 
-    def _add(self, members: Members, before: _Commit) -> _Commit:
-        commit = _Commit(members, before)
+    def _add(self, members: Members, before: _Commit, title: str) -> _Commit:
+        # Without titles the same change on both lines would be one commit: all are of one second.
+        commit = _Commit(members, before, title)
         name = members.get("name")
         if name is not None:
             if name in self.named or name == "base":
@@ -96,7 +98,7 @@ class _Builder:
             parents = [self._made(one) for one in before]
             tree = self._edited(self._merged(parents), members)
             arguments = [word for parent in parents for word in ("-p", parent)]
-            commit.made = self.repo.git("commit-tree", self._write(tree), *arguments, "-m", members.get("name", "Work"))
+            commit.made = self.repo.git("commit-tree", self._write(tree), *arguments, "-m", commit.title)
         return commit.made
 
     def _merged(self, parents: list[str]) -> Tree:

@@ -156,16 +156,21 @@ def held_message(entry: Entry, ledger: Ledger, applicant: AgentName | None = Non
     )
 
 
-def finished_elsewhere(ledger: Ledger, task: TaskId) -> SwarmError | None:
-    """`finished-elsewhere`: a completion record keeps others off until base has merged the work."""
+def finished_elsewhere(ledger: Ledger, task: TaskId, state: State | None) -> SwarmError | None:
+    """`finished-elsewhere`: a completion record keeps others off until base has merged the work.
+
+    `state` is the task's on base; done there, the record is left over.
+    """
     finished = ledger.finished_on(task)
     if finished is None or finished.claim is None:
         return None
     claim = finished.claim
+    merged = state is State.DONE
+    since = "and base has merged it; reap clears the record" if merged else "not merged yet"
     return Refused(
         "finished-elsewhere",
-        f"{task} was finished by {claim.agent} on {claim.branch}, not merged yet",
-        "swarm tasks --ready",
+        f"{task} was finished by {claim.agent} on {claim.branch}, {since}",
+        "swarm reap" if merged else "swarm tasks --ready",
         # Whoever did as a hint to reopen says would undo another's work.
         {
             "task": task,
@@ -343,7 +348,7 @@ def _not_released(candidate: Candidate, task: Task, milestone: Milestone | None)
 def _taken(candidate: Candidate, applicant: AgentName | None, situation: Situation) -> list[SwarmError]:
     ledger, task = situation.ledger, candidate.id
     at = ledger.claims.get(task) or ledger.below(claim_ref(task))
-    finished = finished_elsewhere(ledger, task)
+    finished = finished_elsewhere(ledger, task, candidate.state)
     reasons = [finished] if finished is not None else []
     if at is not None and at.claim is None:
         reasons.append(malformed_message(at, task, situation.remote))

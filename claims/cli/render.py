@@ -95,7 +95,7 @@ def claim_lines(claim: Mapping[str, Any]) -> list[str]:
 def _live_line(claim: Mapping[str, Any]) -> str:
     parts = [claim["task"], claim["agent"], claim["branch"]]
     if claim["state"] == "finished":
-        return "  ".join([*parts, "finished"])
+        return "  ".join([*parts, "finished", *(["merged: swarm reap clears it"] if claim.get("merged") else [])])
     left = claim["remaining"]
     when = f"EXPIRED {duration(-left)} ago" if claim["state"] == "expired" else f"{duration(left)} left"
     parts += [f"plan {claim['planRevision']}", f"until {claim['expiresAt']}", when]

@@ -44,7 +44,9 @@ def _lines(found: Status) -> Iterator[str]:
     yield f"claim   {render.claim_lines(found.claim)[0] if found.claim else 'none'}"
     yield f"base    {where} at {base['commit'][:12]}, {_plan(found)}"
     yield from _section("claims", _lines_of(found.claims))
-    yield from _section("finished, not merged yet", _lines_of(found.finished))
+    merged = [claim for claim in found.finished if claim["merged"]]
+    yield from _section("finished, not merged yet", _lines_of(one for one in found.finished if not one["merged"]))
+    yield from _section("finished and merged", _lines_of(merged))
     yield from _section("overlaps", [_overlap(shared) for shared in found.overlaps])
     yield "tasks   " + ", ".join(f"{number} {state}" for state, number in found.counts.items() if number)
 

@@ -77,8 +77,11 @@ def remaining(claim: Claim, ledger: Ledger) -> int:
     return int((claim.expires_at - ledger.now).total_seconds() // 1)
 
 
-def entry_json(entry: Entry, ledger: Ledger, remote: str | None) -> dict[str, Any]:
-    """A live ref for `status` and `show`: its claim, or that it is malformed, why, and the command that deletes it."""
+def entry_json(entry: Entry, ledger: Ledger, remote: str | None, *, merged: bool = False) -> dict[str, Any]:
+    """A live ref for `status` and `show`: its claim, or that it is malformed, why, and the command that deletes it.
+
+    `merged`: base has the task as done. That is told of completion records.
+    """
     if entry.claim is None:
         hint = deletion_command([entry], remote)
         return {"state": "malformed", "ref": entry.ref, "id": entry.id, "fault": entry.fault, "hint": hint}
@@ -88,4 +91,5 @@ def entry_json(entry: Entry, ledger: Ledger, remote: str | None) -> dict[str, An
         "state": state_of(claim, ledger),
         "remaining": remaining(claim, ledger),
         "ref": entry.ref,
+        **({"merged": merged} if claim.closed is not None else {}),
     }

@@ -62,13 +62,14 @@ def show(session: Session, arbiter: Arbiter, task: TaskId) -> Shown:
         raise Refused("task-unknown", f"neither base nor a claim knows {task}", "swarm tasks")
     path = task_path(task, candidate.state) if candidate.state is not None else None
     data = _content(session, reading, path) if path is not None else None
+    merged = candidate.state is State.DONE
     situation = Situation(ledger, (), kinds_of_held(board, ledger, candidate.config), arbiter.remote)
     return Shown(
         task=task,
         state=candidate.state.value if candidate.state is not None else None,
         path=path,
         file=data.decode("utf-8", "replace") if data is not None else None,
-        claim=entry_json(entry, ledger, arbiter.remote) if entry is not None else None,
+        claim=entry_json(entry, ledger, arbiter.remote, merged=merged) if entry is not None else None,
         last=last,
         reasons=tuple(readiness(candidate, session.agent, situation)),
     )

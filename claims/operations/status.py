@@ -7,6 +7,7 @@ from typing import Any
 from claims import clock
 from claims.arbiter import Arbiter
 from claims.board.board import Board
+from claims.board.task import State
 from claims.errors import SwarmError
 from claims.git_tree import board_at
 from claims.ledger import Entry, Ledger
@@ -45,7 +46,6 @@ def status(session: Session, arbiter: Arbiter) -> Status:
     reading = arbiter.read()
     ledger, board = reading.ledger, board_at(session, reading.base)
     claims = _claims(ledger)
-    finished = [entry for entry in ledger.claims.values() if entry.claim is not None and entry.claim.closed is not None]
     mine = next((entry for entry in claims if entry.claim is not None and entry.claim.branch == session.branch), None)
     ahead, behind = _distance(session, reading.base)
     notices: list[Notice] = []
@@ -60,7 +60,7 @@ def status(session: Session, arbiter: Arbiter) -> Status:
         base={"branch": session.base, "commit": reading.base, "remote": arbiter.remote},
         plan=plan,
         claims=[entry_json(entry, ledger, arbiter.remote) for entry in claims],
-        finished=[entry_json(entry, ledger, arbiter.remote) for entry in finished],
+        finished=_finished(ledger, board, arbiter.remote),
         overlaps=[{"task": task, **_without_task(one.notice(task))} for task, one in shared],
         counts={state.value: number for state, number in board.counts().items()},
         notices=(*notices, *_ahead_of_us(ledger), *_unpublished(ledger)),
@@ -73,6 +73,19 @@ def _claims(ledger: Ledger) -> list[Entry]:
     named = sorted([*ledger.held(), *malformed], key=lambda entry: entry.ref)
     keys = sorted((entry for entry in ledger.keys.values() if entry.claim is None), key=lambda entry: entry.ref)
     return [*named, *keys, *ledger.odd]
+
+
+def _finished(ledger: Ledger, board: Board, remote: str | None) -> list[dict[str, Any]]:
+    """The completion records, and of each whether base has the task as done."""
+    found = {
+        task: entry
+        for task, entry in ledger.claims.items()
+        if entry.claim is not None and entry.claim.closed is not None
+    }
+    states = board.states_of(found) if found else {}
+    return [
+        entry_json(entry, ledger, remote, merged=states[task] is State.DONE) for task, entry in sorted(found.items())
+    ]
 
 
 def _plan(board: Board, notices: list[Notice]) -> dict[str, Any] | None:

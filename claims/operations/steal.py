@@ -6,6 +6,7 @@ from claims.admission import deletion_command, finished_elsewhere, held_message,
 from claims.arbiter import Arbiter, Reading
 from claims.clock import format_instant
 from claims.errors import Conflict, Refused, SwarmError
+from claims.git_tree import board_at
 from claims.ledger import Entry, Ledger, carrying
 from claims.names import TaskId, branch_ref
 from claims.operations.attempt import Done, Step
@@ -30,7 +31,7 @@ def _decide(taking: Taking, reading: Reading) -> Done[Held] | Step[Held]:
     if _is_own_and_live(taking, reading.ledger) or _is_over(reading.ledger, task):
         # Stolen before, by an attempt whose answer was lost or of which only a part is there: the same as for claim.
         return decide_claim(taking, reading)
-    old = _expired_claim(reading.ledger, task, arbiter)
+    old = _expired_claim(session, reading, task, arbiter)
     admitted = writer.admit(reading, old)
     attempt = writer.compose(admitted)
     ledger = admitted.situation.ledger
@@ -57,12 +58,14 @@ def _is_over(ledger: Ledger, task: TaskId) -> bool:
     return at is not None and at.claim is not None and ledger.has_ended(at.claim)
 
 
-def _expired_claim(ledger: Ledger, task: TaskId, arbiter: Arbiter) -> Claim:
+def _expired_claim(session: Session, reading: Reading, task: TaskId, arbiter: Arbiter) -> Claim:
+    ledger = reading.ledger
     at = ledger.claims.get(task)
     if at is not None and at.claim is None:
         raise malformed_message(at, task, arbiter.remote)
-    finished = finished_elsewhere(ledger, task)
-    if finished is not None:
+    if ledger.finished_on(task) is not None:
+        finished = finished_elsewhere(ledger, task, board_at(session, reading.base).states_of([task])[task])
+        assert finished is not None
         raise finished
     entry = ledger.held_on(task)
     if entry is None or entry.claim is None:

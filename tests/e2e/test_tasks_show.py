@@ -174,8 +174,18 @@ def test_a_finished_task(scene: Scene) -> None:
     shown = scene.claims(f"show {T1}")
     assert (shown["claim"]["state"], shown["last"]["closed"]["outcome"]) == ("finished", "done")
     assert [reason["code"] for reason in shown["reasons"]] == ["finished-elsewhere"]
-    scene.change(moved(scene.arbiter.cat(f"main:{task_path(T1)}").decode(), "done"))
+    assert (shown["claim"]["merged"], scene.claims("status")["finished"][0]["merged"]) == (False, False)
+    assert "finished, not merged yet:\n" in scene.run("status", ok=True).out
+    scene.change(moved(scene.arbiter.cat(f"main:{task_path(T1)}").decode(), "done") | {task_path(T1): None})
+    shown = scene.claims(f"show {T1}")
+    assert (shown["claim"]["merged"], scene.claims("status")["finished"][0]["merged"]) == (True, True)
+    assert [reason["code"] for reason in shown["reasons"]] == ["task-not-queued", "finished-elsewhere"]
+    for line in (f"show {T1}", "status"):
+        said = scene.run(line, ok=True).out
+        assert "merged: swarm reap clears it" in said and "not merged" not in said
+    assert scene.refused(f"steal {T1}")["hint"] == "swarm reap"
     scene.run("reap", ok=True)
+    assert scene.claims("status")["finished"] == []
     shown = scene.claims(f"show {T1}")
     assert (shown["state"], shown["claim"], shown["path"]) == ("done", None, f".agents/tasks/done/{T1}.md")
 

@@ -737,13 +737,19 @@ def test_set_aside_is_never_anothers_task() -> None:
 
 def test_finished_elsewhere_says_where() -> None:
     ledger = Refs().claim_ref(FINISHED).ledger()
-    reason = finished_elsewhere(ledger, WANTED)
+    reason = finished_elsewhere(ledger, WANTED, State.QUEUED)
     assert reason is not None
     assert (reason.message, reason.hint) == (
         f"{WANTED} was finished by ann on ann/1, not merged yet",
         "swarm tasks --ready",
     )
-    assert finished_elsewhere(Refs().held(ON_IT).ledger(), WANTED) is None
+    merged = finished_elsewhere(ledger, WANTED, State.DONE)
+    assert merged is not None
+    assert (merged.message, merged.hint) == (
+        f"{WANTED} was finished by ann on ann/1, and base has merged it; reap clears the record",
+        "swarm reap",
+    )
+    assert finished_elsewhere(Refs().held(ON_IT).ledger(), WANTED, State.QUEUED) is None
 
 
 def test_held_says_expired_from_the_very_moment() -> None:

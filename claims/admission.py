@@ -89,17 +89,23 @@ class Situation:
 
 
 def readiness(
-    candidate: Candidate, applicant: AgentName | None, situation: Situation, *, tokens_tried: bool = False
+    candidate: Candidate,
+    applicant: AgentName | None,
+    situation: Situation,
+    *,
+    tokens_tried: bool = False,
+    branch: Branch | None = None,
 ) -> list[SwarmError]:
     """Why the task cannot be claimed by `applicant` (None: by anybody), whatever the branch: points 2 to 6.
 
     `tokens_tried`: the applicant's own claims are set aside, so that a claim under the same name is another session's.
+    `branch` is the caller's: what was finished there is theirs.
     """
     reasons = [*candidate.faults, *_not_queued(candidate)]
     task = candidate.task
     if task is not None:
         reasons += [*_not_ripe(candidate, task, applicant, situation), *_not_planned(candidate, task)]
-    reasons += _taken(candidate, applicant if tokens_tried else None, situation)
+    reasons += _taken(candidate, applicant if tokens_tried else None, situation, branch)
     if task is not None:
         _, missing = choose_slots(candidate, task, applicant, situation)
         reasons += missing
@@ -110,7 +116,7 @@ def refusals(candidate: Candidate, applicant: Applicant, situation: Situation) -
     """Every reason why this claim is not admitted, in order; none where it is."""
     return [
         *_branch(candidate, applicant, situation),
-        *readiness(candidate, applicant.agent, situation, tokens_tried=True),
+        *readiness(candidate, applicant.agent, situation, tokens_tried=True, branch=applicant.branch),
     ]
 
 
@@ -156,21 +162,31 @@ def held_message(entry: Entry, ledger: Ledger, applicant: AgentName | None = Non
     )
 
 
-def finished_elsewhere(ledger: Ledger, task: TaskId, state: State | None) -> SwarmError | None:
+def finished_elsewhere(
+    ledger: Ledger, task: TaskId, state: State | None, branch: Branch | None = None, remote: str | None = None
+) -> SwarmError | None:
     """`finished-elsewhere`: a completion record keeps others off until base has merged the work.
 
-    `state` is the task's on base; done there, the record is left over.
+    `state` is the task's on base; done there, the record is left over. `branch` is the caller's: what was finished
+    there is theirs to hand in, to `remote`.
     """
     finished = ledger.finished_on(task)
     if finished is None or finished.claim is None:
         return None
     claim = finished.claim
-    merged = state is State.DONE
+    from shlex import quote
+
+    merged, own = state is State.DONE, finished_by(claim, branch)
+    where = f"on this branch, {claim.branch}" if own else f"on {claim.branch}"
     since = "and base has merged it; reap clears the record" if merged else "not merged yet"
+    hint = "swarm reap" if merged else "swarm tasks --ready"
+    if own and not merged:
+        since += ": push it and open the pull request; swarm reopen takes it back"
+        hint = f"git push {quote(remote)} {quote(claim.branch)}" if remote is not None else hint
     return Refused(
         "finished-elsewhere",
-        f"{task} was finished by {claim.agent} on {claim.branch}, {since}",
-        "swarm reap" if merged else "swarm tasks --ready",
+        f"{task} was finished by {claim.agent} {where}, {since}",
+        hint,
         # Whoever did as a hint to reopen says would undo another's work.
         {
             "task": task,
@@ -179,6 +195,11 @@ def finished_elsewhere(ledger: Ledger, task: TaskId, state: State | None) -> Swa
             "operator": f"swarm reopen {task} --reason TEXT",
         },
     )
+
+
+def finished_by(claim: Claim, branch: Branch | None) -> bool:
+    """Whether a completion record is that of `branch`, of this repository."""
+    return claim.branch == branch and claim.repository is None
 
 
 def malformed_message(entry: Entry, what: str, remote: str | None) -> SwarmError:
@@ -345,10 +366,12 @@ def _not_released(candidate: Candidate, task: Task, milestone: Milestone | None)
     return reasons
 
 
-def _taken(candidate: Candidate, applicant: AgentName | None, situation: Situation) -> list[SwarmError]:
+def _taken(
+    candidate: Candidate, applicant: AgentName | None, situation: Situation, branch: Branch | None
+) -> list[SwarmError]:
     ledger, task = situation.ledger, candidate.id
     at = ledger.claims.get(task) or ledger.below(claim_ref(task))
-    finished = finished_elsewhere(ledger, task, candidate.state)
+    finished = finished_elsewhere(ledger, task, candidate.state, branch, situation.remote)
     reasons = [finished] if finished is not None else []
     if at is not None and at.claim is None:
         reasons.append(malformed_message(at, task, situation.remote))

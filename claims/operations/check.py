@@ -26,7 +26,7 @@ def check(session: Session, arbiter: Arbiter, task: TaskId) -> ClaimResult:
     ledger, branch = reading.ledger, session.required_branch()
     entry = ledger.held_on(task)
     if entry is None or entry.claim is None:
-        raise _none(session, ledger, task, arbiter)
+        raise not_own(session, ledger, task, arbiter.remote)
     claim = entry.claim
     if claim.branch != branch:
         if hashes_here(session, task) and session.token is None and claim.token_hash not in hashes_here(session, task):
@@ -51,14 +51,6 @@ def check(session: Session, arbiter: Arbiter, task: TaskId) -> ClaimResult:
         notices=tuple(overlap.notices(session, board, task, ledger)),
         left=left_to_pull_request(session, claim),
     )
-
-
-def _none(session: Session, ledger: Ledger, task: TaskId, arbiter: Arbiter) -> SwarmError:
-    finished = ledger.finished_on(task)
-    if finished is not None and finished.claim is not None and finished.claim.branch == session.branch:
-        message = f"{task} is finished on this branch: its claim is a completion record"
-        return Refused("claim-not-found", message, f"swarm reopen {task} --reason TEXT   # to work on it again")
-    return not_own(session, ledger, task, arbiter.remote)
 
 
 def _expired(claim: Claim, ledger: Ledger) -> list[SwarmError]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from claims.admission import malformed_message
+from claims.admission import finished_by, malformed_message
 from claims.clock import format_instant
 from claims.errors import Conflict, Refused, SwarmError
 from claims.ledger import Entry, Ledger
-from claims.names import TaskId
+from claims.names import Branch, TaskId
 from claims.record import Claim
 from claims.session import Session
 
@@ -59,8 +59,24 @@ def not_own(session: Session, ledger: Ledger, task: TaskId, remote: str | None) 
             f"{task} is held by {entry.claim.agent} on {entry.claim.branch}, and its token is not in this worktree"
         )
         return Conflict("not-holder", message, f"swarm show {task}", _facts(entry.claim))
+    finished = ledger.finished_on(task)
+    if finished is not None and finished.claim is not None and finished_by(finished.claim, session.branch):
+        return _finished_here(session, finished.claim)
     return Refused(
         "claim-not-found", f"there is no claim on {task}", f"swarm claim {task} --agent NAME", {"task": task}
+    )
+
+
+def _finished_here(session: Session, claim: Claim) -> SwarmError:
+    """`claim-not-found`, but for a good reason: this branch has ended its claim as done."""
+    from claims.operations.left import left_to_pull_request
+
+    assert claim.closed is not None
+    message = f"{claim.task} is finished: {claim.agent} ended the claim of this branch, {claim.branch}, as done at "
+    message += f"{format_instant(claim.closed.at)}. What is left is to hand it in; swarm reopen takes it back"
+    hint = " && ".join(left_to_pull_request(session, claim).to_json())
+    return Refused(
+        "claim-not-found", message, hint, {**_facts(claim), "operator": f"swarm reopen {claim.task} --reason TEXT"}
     )
 
 
@@ -79,15 +95,24 @@ def end_of_own(ledger: Ledger, task: TaskId, hashes: set[str]) -> Claim | None:
 def claim_of_branch(session: Session, ledger: Ledger) -> TaskId:
     """The task that this branch holds, for commands that leave it out. Raises `claim-not-found`, `detached-head`.
 
-    Where it holds none, but the token of one lost claim is here: that task, so that the answer is `claim-lost`.
+    Where it holds none, but the token of one lost claim is here, or it has finished one task: that one, so that the
+    answer says so.
     """
     branch = session.required_branch()
     tasks = [entry.claim.task for entry in ledger.held() if entry.claim is not None and entry.claim.branch == branch]
     lost = [] if tasks else [task for task in tasks_with_tokens(session) if not _is_mine(session, ledger, task)]
     if tasks or len(lost) == 1:
         return sorted(tasks or lost)[0]
+    finished = [task for task in ledger.claims if _is_finished_by(ledger, task, branch)]
+    if len(finished) == 1:
+        return finished[0]
     message = f"{branch} holds no claim"
     raise Refused("claim-not-found", message, "swarm claim ID --agent NAME", {"branch": branch})
+
+
+def _is_finished_by(ledger: Ledger, task: TaskId, branch: Branch) -> bool:
+    entry = ledger.finished_on(task)
+    return entry is not None and entry.claim is not None and finished_by(entry.claim, branch)
 
 
 def _is_mine(session: Session, ledger: Ledger, task: TaskId) -> bool:

@@ -71,7 +71,7 @@ def show(session: Session, arbiter: Arbiter, task: TaskId) -> Shown:
         file=data.decode("utf-8", "replace") if data is not None else None,
         claim=entry_json(entry, ledger, arbiter.remote, merged=merged) if entry is not None else None,
         last=last,
-        reasons=tuple(readiness(candidate, session.agent, situation)),
+        reasons=tuple(readiness(candidate, session.agent, situation, branch=session.branch)),
     )
 
 

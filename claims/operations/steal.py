@@ -64,7 +64,8 @@ def _expired_claim(session: Session, reading: Reading, task: TaskId, arbiter: Ar
     if at is not None and at.claim is None:
         raise malformed_message(at, task, arbiter.remote)
     if ledger.finished_on(task) is not None:
-        finished = finished_elsewhere(ledger, task, board_at(session, reading.base).states_of([task])[task])
+        state = board_at(session, reading.base).states_of([task])[task]
+        finished = finished_elsewhere(ledger, task, state, session.branch, arbiter.remote)
         assert finished is not None
         raise finished
     entry = ledger.held_on(task)

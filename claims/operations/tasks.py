@@ -57,7 +57,7 @@ def tasks(session: Session, arbiter: Arbiter, *, ready: bool) -> list[Queued]:
 
 
 def _queued(session: Session, candidate: Candidate, file: Task | SwarmError, situation: Situation) -> Queued:
-    reasons = tuple(readiness(candidate, session.agent, situation))
+    reasons = tuple(readiness(candidate, session.agent, situation, branch=session.branch))
     if isinstance(file, Task):
         return Queued(file.id, file.title, file.priority.value, reasons)
     return Queued(candidate.id, None, None, reasons)

@@ -29,6 +29,7 @@ from tests.e2e.scene import (
 from tests.support.board import board_files, milestone, moved, plan_file, task_file, task_path
 
 CLAIM_T1 = f"claim {T1}"
+GATE = "swarm-gate pr --base origin/main --head HEAD"
 
 
 def planned(revision: int = 1, status: str = "active", listed: tuple[str, ...] = (T1, T2), **more: str) -> Act:
@@ -191,8 +192,20 @@ RULES = [
         "finished-elsewhere",
         run(CLAIM_T1, f"release {T1} --done"),
         CLAIM_T1,
-        "swarm tasks --ready",
+        "git push origin work",
         follow_hint,
+    ),
+    *(
+        Scenario(
+            f"{command} of what this branch has finished",
+            "claim-not-found",
+            run(CLAIM_T1, f"release {T1} --done"),
+            command,
+            f" && {GATE} && git push origin work",
+            run(f"reopen {T1} --reason why", CLAIM_T1),
+        )
+        for verb in ("check", "renew", "release", "release --done")
+        for command in (verb, f"{verb} {T1}")
     ),
     Scenario(
         "reopening what nobody finished",

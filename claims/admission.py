@@ -105,7 +105,8 @@ def readiness(
     task = candidate.task
     if task is not None:
         reasons += [*_not_ripe(candidate, task, applicant, situation), *_not_planned(candidate, task)]
-    reasons += _taken(candidate, applicant if tokens_tried else None, situation, branch)
+    reasons += _finished_or_broken(candidate, situation, branch)
+    reasons += _held(candidate, applicant, situation, tokens_tried)
     if task is not None:
         _, missing = choose_slots(candidate, task, applicant, situation)
         reasons += missing
@@ -140,10 +141,12 @@ def choose_slots(
     return tuple(sorted(slots)), reasons
 
 
-def held_message(entry: Entry, ledger: Ledger, applicant: AgentName | None = None) -> SwarmError:
+def held_message(
+    entry: Entry, ledger: Ledger, caller: AgentName | None = None, *, tokens_tried: bool = False
+) -> SwarmError:
     """`claim-held`: by whom, which branch, until when, and that steal takes it where the lease has run out.
 
-    Held under the name of the `applicant`, who has no token for it: another session goes by that name.
+    Held under the name of the `caller`, none of whose tokens fits it: another session goes by that name.
     """
     claim = entry.claim
     assert claim is not None
@@ -151,13 +154,13 @@ def held_message(entry: Entry, ledger: Ledger, applicant: AgentName | None = Non
     expired = claim.expired(ledger.now)
     where = "" if entry.published else " (made without a remote, in this clone)"
     when = f"expired at {until}" if expired else f"until {until}"
-    same_name = claim.agent == applicant
+    same_name = tokens_tried and claim.agent == caller
     who = f"{claim.agent} (your name, but its token is not here)" if same_name else claim.agent
     hint = _NAME_THIS_SESSION if same_name else "swarm tasks --ready"
     return Conflict(
         "claim-held",
         f"{claim.task} is held by {who} on {claim.branch}, {when}{where}",
-        f"swarm steal {claim.task} --agent NAME" if expired else hint,
+        f"swarm steal {claim.task} --agent {caller or 'NAME'}" if expired else hint,
         {"task": claim.task, "agent": claim.agent, "branch": claim.branch, "expiresAt": until, "expired": expired},
     )
 
@@ -366,17 +369,22 @@ def _not_released(candidate: Candidate, task: Task, milestone: Milestone | None)
     return reasons
 
 
-def _taken(
-    candidate: Candidate, applicant: AgentName | None, situation: Situation, branch: Branch | None
-) -> list[SwarmError]:
+def _finished_or_broken(candidate: Candidate, situation: Situation, branch: Branch | None) -> list[SwarmError]:
     ledger, task = situation.ledger, candidate.id
     at = ledger.claims.get(task) or ledger.below(claim_ref(task))
     finished = finished_elsewhere(ledger, task, candidate.state, branch, situation.remote)
     reasons = [finished] if finished is not None else []
     if at is not None and at.claim is None:
         reasons.append(malformed_message(at, task, situation.remote))
+    return reasons
+
+
+def _held(
+    candidate: Candidate, applicant: AgentName | None, situation: Situation, tokens_tried: bool
+) -> list[SwarmError]:
+    ledger, task = situation.ledger, candidate.id
     on_it = [entry for entry in situation.others() if entry.claim is not None and entry.claim.task == task]
-    reasons += [held_message(entry, ledger, applicant) for entry in on_it[:1]]
+    reasons = [held_message(entry, ledger, applicant, tokens_tried=tokens_tried) for entry in on_it[:1]]
     if candidate.task is not None:
         reasons += [
             lock_held(key, entry, situation)

@@ -143,7 +143,7 @@ def open_session(
             remote_left_out=remote if options.no_remote else None,
             may_push_elsewhere=_may_push_elsewhere(configured, arbiter),
             agent=_named(
-                parse_agent,
+                _own_name,
                 (options.agent, "--agent"),
                 (environ.get("SWARM_AGENT"), "SWARM_AGENT"),
                 (config.get("swarm.agent"), "swarm.agent"),
@@ -221,6 +221,13 @@ def _branch(options: Options, repository: Repository) -> Branch | None:
 def _token(options: Options, environ: Mapping[str, str]) -> Token | None:
     secret = options.token or environ.get("SWARM_TOKEN")
     return Token(None, tokens.hash_of(secret), None) if secret else None
+
+
+def _own_name(text: str) -> AgentName:
+    """An agent's name. Raises ValueError, for the word too that stands for one in hints and in the help."""
+    if text.strip("<>") == "NAME":
+        raise ValueError(f"{text} stands for a name of this session's own, as codex:auth is one")
+    return parse_agent(text)
 
 
 def _named(parse: Callable[[str], Name], *sources: tuple[str | None, str]) -> Name | None:

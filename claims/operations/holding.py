@@ -62,9 +62,8 @@ def not_own(session: Session, ledger: Ledger, task: TaskId, remote: str | None) 
     finished = ledger.finished_on(task)
     if finished is not None and finished.claim is not None and finished_by(finished.claim, session.branch):
         return _finished_here(session, finished.claim)
-    return Refused(
-        "claim-not-found", f"there is no claim on {task}", f"swarm claim {task} --agent NAME", {"task": task}
-    )
+    hint = f"swarm claim {task} --agent {session.agent or 'NAME'}"
+    return Refused("claim-not-found", f"there is no claim on {task}", hint, {"task": task})
 
 
 def _finished_here(session: Session, claim: Claim) -> SwarmError:
@@ -75,9 +74,7 @@ def _finished_here(session: Session, claim: Claim) -> SwarmError:
     message = f"{claim.task} is finished: {claim.agent} ended the claim of this branch, {claim.branch}, as done at "
     message += f"{format_instant(claim.closed.at)}. What is left is to hand it in; swarm reopen takes it back"
     hint = " && ".join(left_to_pull_request(session, claim).to_json())
-    return Refused(
-        "claim-not-found", message, hint, {**_facts(claim), "operator": f"swarm reopen {claim.task} --reason TEXT"}
-    )
+    return Refused("claim-not-found", message, hint, _facts(claim))
 
 
 def not_published(claim: Claim, remote: str) -> SwarmError:
@@ -107,7 +104,8 @@ def claim_of_branch(session: Session, ledger: Ledger) -> TaskId:
     if len(finished) == 1:
         return finished[0]
     message = f"{branch} holds no claim"
-    raise Refused("claim-not-found", message, "swarm claim ID --agent NAME", {"branch": branch})
+    hint = f"swarm claim ID --agent {session.agent or 'NAME'}"
+    raise Refused("claim-not-found", message, hint, {"branch": branch})
 
 
 def _is_finished_by(ledger: Ledger, task: TaskId, branch: Branch) -> bool:

@@ -31,7 +31,7 @@ def _decide(taking: Taking, reading: Reading) -> Done[Held] | Step[Held]:
     if _is_own_and_live(taking, reading.ledger) or _is_over(reading.ledger, task):
         # Stolen before, by an attempt whose answer was lost or of which only a part is there: the same as for claim.
         return decide_claim(taking, reading)
-    old = _expired_claim(session, reading, task, arbiter)
+    old = _expired_claim(taking, reading)
     admitted = writer.admit(reading, old)
     attempt = writer.compose(admitted)
     ledger = admitted.situation.ledger
@@ -58,8 +58,8 @@ def _is_over(ledger: Ledger, task: TaskId) -> bool:
     return at is not None and at.claim is not None and ledger.has_ended(at.claim)
 
 
-def _expired_claim(session: Session, reading: Reading, task: TaskId, arbiter: Arbiter) -> Claim:
-    ledger = reading.ledger
+def _expired_claim(taking: Taking, reading: Reading) -> Claim:
+    session, arbiter, task, ledger = taking.session, taking.arbiter, taking.request.task, reading.ledger
     at = ledger.claims.get(task)
     if at is not None and at.claim is None:
         raise malformed_message(at, task, arbiter.remote)
@@ -70,9 +70,8 @@ def _expired_claim(session: Session, reading: Reading, task: TaskId, arbiter: Ar
         raise finished
     entry = ledger.held_on(task)
     if entry is None or entry.claim is None:
-        raise Refused(
-            "claim-not-found", f"nobody holds {task}: there is nothing to steal", f"swarm claim {task} --agent NAME"
-        )
+        hint = f"swarm claim {task} --agent {taking.writer.applicant.agent}"
+        raise Refused("claim-not-found", f"nobody holds {task}: there is nothing to steal", hint)
     if arbiter.remote is not None and not entry.published:
         held = held_message(entry, ledger)
         raise Conflict(held.code, held.message, "swarm reap", held.details)

@@ -17,7 +17,7 @@ def objections(board: Board, claim: Claim) -> list[SwarmError]:
     if not broken_plan and candidate.plan_revision != claim.plan_revision:
         message = f"{claim.task} was claimed under plan revision {claim.plan_revision}; "
         message += f"base is at {candidate.plan_revision}"
-        hint = f"swarm release {claim.task} --reason 'plan moved' && swarm claim {claim.task}"
+        hint = f"swarm release {claim.task} --reason 'plan moved' && swarm claim {claim.task} --agent {claim.agent}"
         found.append(Refused("plan-moved", message, hint))
     if candidate.state is not State.QUEUED:
         where = f"is {candidate.state.value}" if candidate.state else "is gone"

@@ -58,7 +58,7 @@ CONFLICTS = [
         "claim-held",
         forge(T1, minutes=-1),
         CLAIM_T1,
-        f"swarm steal {T1} --agent NAME",
+        f"swarm steal {T1} --agent a1",
         follow_hint,
     ),
     Scenario("held under one's own name", "claim-held", forge(T1, agent="a1"), CLAIM_T1, NAME_IT, vacate(T1)),

@@ -152,7 +152,7 @@ RULES = [
             "plan-moved",
             act(planned(1), run(CLAIM_T1), planned(2)),
             command,
-            f"swarm release {T1} --reason 'plan moved' && swarm claim {T1}",
+            f"swarm release {T1} --reason 'plan moved' && swarm claim {T1} --agent a1",
             follow_hint,
         )
         for command in ("renew", "check")
@@ -229,7 +229,7 @@ RULES = [
             "claim-not-found",
             nothing,
             command,
-            "swarm claim",
+            " --agent a1",
             run(CLAIM_T1),
         )
         for command in ("renew", "check", "release", f"renew {T1}", f"check {T1}", f"release {T1}")

@@ -547,9 +547,12 @@ def test_held_says_by_whom_on_which_branch_and_until_when() -> None:
 
 
 def test_expired_says_that_steal_takes_it() -> None:
-    message, hint = reason_of(Scene().while_held(EXPIRED))
+    scene = Scene().asked_by("far").while_held(EXPIRED)
+    message, hint = reason_of(scene)
     assert "expired at 2026-08-14T09:25:00.000Z" in message
-    assert hint == f"swarm steal {WANTED} --agent NAME"
+    assert hint == f"swarm steal {WANTED} --agent far"
+    (unnamed,) = readiness(scene.candidate(), None, scene.situation())
+    assert unnamed.hint == f"swarm steal {WANTED} --agent NAME"
 
 
 def test_held_under_ones_own_name_says_how_to_name_the_session() -> None:

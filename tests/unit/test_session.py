@@ -152,6 +152,16 @@ def test_nobody_is_guessed(repo: Repo) -> None:
         assert session.required_agent() == "ann"
 
 
+@pytest.mark.parametrize("word", ["NAME", "<NAME>"])
+def test_the_word_that_hints_have_for_a_name_is_none(word: str, repo: Repo) -> None:
+    with pytest.raises(Usage, match="stands for a name of this session's own"), opened(repo, agent=word):
+        pass
+    with pytest.raises(Usage, match=r"SWARM_AGENT: .* stands for"), opened(repo, env={"SWARM_AGENT": word}):
+        pass
+    with opened(repo, agent="NAME-2") as session:
+        assert session.agent == "NAME-2"
+
+
 def test_the_hint_to_name_a_session_works_in_a_linked_worktree(repo: Repo) -> None:
     linked = repo.worktree("linked", "topic")
     with opened(linked) as session, pytest.raises(Refused) as caught:

@@ -6,6 +6,7 @@ import shlex
 import unicodedata
 
 from gate.evidence import Evidence, Subject
+from gate.on_record import heads_claims
 from gate.paths import Judged
 from gate.tree import shown
 
@@ -72,8 +73,13 @@ def move_afresh(evidence: Evidence, subject: Subject) -> str:
 
 
 def claim_afresh(evidence: Evidence, subject: Subject) -> str:
-    """Claim on a branch without work of its own, then bring the work there: a claim comes before the work."""
+    """Claim on a branch without work of its own, then bring the work there: a claim comes before the work.
+
+    Under the name of the branch's last claim, where there is one: whoever pastes it may have given theirs by option.
+    """
     new = shlex.quote(f"{evidence.facts.head_branch or 'work'}-2")
     head = evidence.landing.head[:12]
-    claim = f"git switch -c {new} {evidence.landing.base[:12]} && swarm claim {subject.id}"
+    made = heads_claims(evidence)
+    agent = f" --agent {made[-1].claim.agent}" if made else ""
+    claim = f"git switch -c {new} {evidence.landing.base[:12]} && swarm claim {subject.id}{agent}"
     return f"{claim} && git merge --squash {head} && git commit --no-edit"

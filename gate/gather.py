@@ -40,6 +40,8 @@ def gather(
 ) -> Evidence:
     """Everything the rules see. Raises NoLanding, and Undecided where something cannot be read or exceeds a limit."""
     landing = compute(repository, base, head, merge_ref)
+    if not landing.landed:
+        raise nothing_lands(landing)
     trees = repository.trees
     task = _subject_id(landing)
     repository.bring(_wanted(trees, landing, task))
@@ -47,8 +49,6 @@ def gather(
     board.prefetch(*([task] if task is not None else []))
     base_board = _base_board(board)
     judged = paths_to_judge(landing, base_board.config.gate.history)
-    if not judged:
-        raise nothing_lands(landing)
     subject = _subject(repository, board, base_board.manifest, landing, task) if task is not None else None
     records = read_records(task) if task is not None else None
     links = _link_targets(repository, judged)

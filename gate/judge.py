@@ -46,7 +46,7 @@ def judge(evidence: Evidence, rules: Sequence[ModuleType] = RULES) -> Verdict:
         outcomes=outcomes,
         task=evidence.subject.id if evidence.subject is not None and kind is Kind.IMPLEMENTATION else None,
         claim=_claim_used(claim[0]) if claim else None,
-        findings=findings,
+        findings=list(dict.fromkeys(findings)),
         remarks=remarks,
     )
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from claims.board.config import History
 from claims.names import ObjectId
 from claims.values import dataclass
 from gate.landing import Landing
-from gate.tree import Change
+from gate.tree import EXECUTABLE, FILE, Change
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,20 +26,36 @@ class Judged:
 
 
 def paths_to_judge(landing: Landing, history: History) -> tuple[Judged, ...]:
-    """Every path to judge, in the order of their bytes."""
-    found = {path: Judged(path, change) for path, change in landing.paths().items()}
+    """Every path to judge, in the order of their bytes; one that several odd entries held on the way, for each."""
+    found = [Judged(path, change) for path, change in landing.paths().items()]
     if history is History.COMMITS:
-        for judged in only_on_the_way(landing):
-            found.setdefault(judged.path, judged)
-    return tuple(found[path] for path in sorted(found))
+        found += only_on_the_way(landing)
+    return tuple(sorted(found, key=lambda judged: judged.path))
 
 
 def only_on_the_way(landing: Landing) -> Iterator[Judged]:
     """The paths that only commits touch: changed and restored before the end."""
     known = landing.paths()
-    seen: set[bytes] = set()
-    for commit in landing.commits:
+    seen: dict[bytes, list[Judged]] = {}
+    # Parents come later in the list, and what came first says more than its removal.
+    for commit in reversed(landing.commits):
         for change in commit.changes:
-            if change.path not in known and change.path not in seen:
-                seen.add(change.path)
-                yield Judged(change.path, change, commit.commit)
+            if change.path not in known:
+                seen.setdefault(change.path, []).append(Judged(change.path, change, commit.commit))
+    for judged in seen.values():
+        yield from _telling(judged)
+
+
+def _telling(changes: Sequence[Judged]) -> Iterable[Judged]:
+    """Those that rules have something to say of: one for each kind of entry that is no file, else what was there first.
+
+    A link or a name that no file may have is in the history for good, whatever the next commit does.
+    """
+    odd = {
+        judged.change.after.mode: judged
+        for judged in reversed(changes)
+        if judged.change.after is not None and judged.change.after.mode not in (FILE, EXECUTABLE)
+    }
+    if odd:
+        return odd.values()
+    return [next((judged for judged in changes if judged.change.after is not None), changes[0])]

@@ -129,7 +129,7 @@ class GateRepository:
             (
                 *("-c", f"merge.directoryRenames={'true' if setting else 'false'}", "-c", "merge.renames=true"),
                 *("-c", f"merge.renameLimit={_RENAME_LIMIT}"),
-                *("merge-tree", "--write-tree", "-z", "--no-messages", ours, theirs),
+                *("merge-tree", "--write-tree", "--allow-unrelated-histories", "-z", "--no-messages", ours, theirs),
             )
             for setting in directory_renames
         ]

@@ -94,7 +94,7 @@ _CONTRACT = (
     Mutation("landing: the test merge", "landing.py", "merge_ref.tree != tree", "False"),
     Mutation("landing: merges are merged anew", "landing.py", "if len(commit.parents) == 2:", "if False:"),
     Mutation("landing: commits without parents", "landing.py", " or [EMPTY_TREES[len(commit.tree)]]", ""),
-    Mutation("landing: nothing lands", "gather.py", "if not judged:", "if False:"),
+    Mutation("landing: nothing lands", "gather.py", "if not landing.landed:", "if False:"),
     Mutation(
         "landing: a repository of its own", "repository.py", "        yield git\n", "        yield _users(objects)\n"
     ),

@@ -13,7 +13,7 @@ from tests.support.fixtures import FixtureError, found, load
 
 FIXTURES = found()
 #: Fixtures that the gate does not come to the right verdict on yet, and why.
-_OPEN = {"incidents/root-commit-merged-in.yaml": "parents without a common history are not merged anew"}
+_OPEN: dict[str, str] = {}
 
 
 def _with_marks(path: str) -> Any:
@@ -21,7 +21,7 @@ def _with_marks(path: str) -> Any:
     return pytest.param(path, marks=[pytest.mark.xfail(reason=reason, strict=True)] if reason else [])
 
 
-@pytest.mark.parametrize("path", map(_with_marks, FIXTURES))
+@pytest.mark.parametrize("path", [_with_marks(path) for path in FIXTURES])
 def test_the_verdict_is_the_expected_one(path: str, tmp_path: Path) -> None:
     fixture = load(path)
     name = path.rpartition("/")[2]

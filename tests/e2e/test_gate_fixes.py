@@ -153,9 +153,18 @@ def test_the_commands_mend_what_was_found(work: Repo, move: Callable[[Repo], Non
     assert not (work.path / "owned").exists()
 
 
-def pasted(repo: Repo, command: str) -> None:
+def test_claiming_afresh_needs_no_name_but_that_of_the_claim(work: Repo) -> None:
+    claimed_after_the_work(work)
+    (finding,) = swarm_gate(work, *JUDGE, "--json").json["findings"]
+    pasted(work, finding["fix"], SWARM_AGENT="")
+    last = swarm_gate(work, *JUDGE)
+    assert last.code == 0, last
+
+
+def pasted(repo: Repo, command: str, **more: str) -> None:
     """Run a command in bash as an agent would, which has no terminal and no editor."""
-    env = {"PATH": f"{SWARM.parent}{os.pathsep}{os.environ['PATH']}", "SWARM_AGENT": "one", "GIT_EDITOR": "false"}
+    path = f"{SWARM.parent}{os.pathsep}{os.environ['PATH']}"
+    env = {"PATH": path, "SWARM_AGENT": "one", "GIT_EDITOR": "false", **more}
     if command.startswith(("git mv -- ", "swarm show ")) and (
         "NEW-NAME" in command or command.startswith("swarm show")
     ):

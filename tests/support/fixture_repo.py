@@ -28,7 +28,7 @@ from tests.support.repo import Repo, init
 #: When fixtures are judged. Claims are dated from here.
 NOW = datetime(2026, 8, 14, 12, 0, tzinfo=timezone.utc)
 _BASE, _HEAD = "refs/heads/main", "refs/heads/head"
-_FILE, _LINK, _SUBMODULE, _FOLDER = "100644", "120000", "160000", "040000"
+_FILE, _LINK, _SUBMODULE = "100644", "120000", "160000"
 
 #: Path to mode and object id.
 Tree = dict[bytes, tuple[str, str]]
@@ -42,6 +42,7 @@ class _Commit:
     before: _Commit | None
     title: str = "start"
     made: str | None = None
+    tree: Tree = field(default_factory=dict)
     under_way: bool = False
 
 
@@ -51,6 +52,7 @@ class _Builder:
     repo: Repo
     named: dict[str, _Commit] = field(default_factory=dict)
     blobs: dict[bytes, str] = field(default_factory=dict)
+    trees: dict[bytes, str] = field(default_factory=dict)
 
     def build(self) -> None:
         fixture = self.fixture
@@ -96,9 +98,10 @@ class _Builder:
             if "merge" in members:
                 before = [*before, self._named(members["merge"])]
             parents = [self._made(one) for one in before]
-            tree = self._edited(self._merged(parents), members)
+            begun = dict(before[0].tree) if len(before) == 1 else self._merged(parents)
+            commit.tree = self._edited(begun, members)
             arguments = [word for parent in parents for word in ("-p", parent)]
-            commit.made = self.repo.git("commit-tree", self._write(tree), *arguments, "-m", commit.title)
+            commit.made = self.repo.git("commit-tree", self._write(commit.tree), *arguments, "-m", commit.title)
         return commit.made
 
     def _merged(self, parents: list[str]) -> Tree:
@@ -160,25 +163,25 @@ class _Builder:
         return self.blobs[data]
 
     def _write(self, tree: Tree) -> str:
-        """Write a tree, the deepest folders first, all of one depth at once; its id."""
-        folders: dict[bytes, list[tuple[str, str, bytes]]] = {b"": []}
-        for path, (mode, object_id) in tree.items():
-            folder, _, name = path.rpartition(b"/")
-            folders.setdefault(folder, []).append((mode, object_id, name))
-            while folder:
-                folder = folder.rpartition(b"/")[0]
-                folders.setdefault(folder, [])
-        depth = {folder: folder.count(b"/") + 1 if folder else 0 for folder in folders}
-        written = ""
-        for level in range(max(depth.values()), -1, -1):
-            here = [folder for folder in folders if depth[folder] == level]
-            trees = [b"".join(b"%b\0" % _line(*entry) for entry in folders[folder]) for folder in here]
-            ids = self.repo.git("mktree", "--missing", "--batch", "-z", input=b"\0".join(trees) + b"\0").split()
-            for folder, written in zip(here, ids, strict=True):
-                if folder:
-                    above, _, name = folder.rpartition(b"/")
-                    folders[above].append((_FOLDER, written, name))
-        return written
+        """Write a tree as it is, whatever git itself would make of it; its id."""
+        entries: Tree = {}
+        below: dict[bytes, Tree] = {}
+        for path, entry in tree.items():
+            folder, slash, rest = path.partition(b"/")
+            if slash:
+                below.setdefault(folder, {})[rest] = entry
+            else:
+                entries[path] = entry
+        lines = [(name, mode, object_id) for name, (mode, object_id) in entries.items()]
+        lines += [(name + b"/", "40000", self._write(there)) for name, there in below.items()]
+        data = b"".join(
+            b"%b %b\0%b" % (mode.encode(), name.removesuffix(b"/"), bytes.fromhex(object_id))
+            for name, mode, object_id in sorted(lines)
+        )
+        if data not in self.trees:
+            arguments = ("-t", "tree", "-w", "--literally", "--stdin")
+            self.trees[data] = self.repo.git("hash-object", *arguments, input=data)
+        return self.trees[data]
 
     def _claim(self, claim: Members, number: int) -> None:
         task = claim.get("task", self.fixture.tasks[0]["id"])
@@ -294,11 +297,6 @@ def _plan_revision(board: Members) -> int:
     revision = plan.get("revision", 1) if isinstance(plan, dict) else 1
     assert isinstance(revision, int)
     return revision
-
-
-def _line(mode: str, object_id: str, name: bytes) -> bytes:
-    kind = {_FOLDER: "tree", _SUBMODULE: "commit"}.get(mode, "blob")
-    return f"{mode} {kind} {object_id}\t".encode() + name
 
 
 def _instant(moment: datetime) -> str:

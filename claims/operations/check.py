@@ -10,9 +10,10 @@ from claims.ledger import Entry, Ledger, keys_of
 from claims.names import TaskId, claim_ref
 from claims.operations import overlap
 from claims.operations.holding import hashes_here, not_own, not_published
-from claims.operations.left import left_to_pull_request
+from claims.operations.left import left_to_pull_request, work_before
 from claims.operations.result import ClaimResult, remaining, state_of
 from claims.operations.support import objections
+from claims.operations.worktree import uncommitted
 from claims.record import Claim
 from claims.session import Session
 
@@ -48,7 +49,11 @@ def check(session: Session, arbiter: Arbiter, task: TaskId) -> ClaimResult:
         claim_ref(task),
         state_of(claim, ledger),
         remaining(claim, ledger),
-        notices=tuple(overlap.notices(session, board, task, ledger)),
+        notices=(
+            *overlap.notices(session, board, task, ledger),
+            *work_before(session, ledger, claim, reading.base),
+            *uncommitted(session, claim),
+        ),
         left=left_to_pull_request(session, claim),
     )
 

@@ -16,6 +16,7 @@ from claims.names import claim_ref
 from claims.notice import Notice
 from claims.operations import overlap
 from claims.operations.attempt import Done, Step, carry_out
+from claims.operations.left import work_before
 from claims.operations.renew import renewal
 from claims.operations.replacing import Request, Writer, blob_of, edits_for
 from claims.operations.result import ClaimResult, remaining, state_of
@@ -150,7 +151,7 @@ def _result(session: Session, held: Held) -> ClaimResult:
     board = board_at(session, held.reading.base)
     notices = [
         *overlap.notices(session, board, claim.task, ledger),
-        *_work_before(session, held),
+        *([] if held.already else work_before(session, ledger, claim, held.reading.base)),
         *_last_release(ledger, claim),
         *unpublished_notices(ledger, claim),
     ]
@@ -170,25 +171,6 @@ def unpublished_notices(ledger: Ledger, but: Claim | None) -> list[Notice]:
         )
         for claim in claims
         if ledger.local and (but is None or claim.task != but.task)
-    ]
-
-
-def _work_before(session: Session, held: Held) -> list[Notice]:
-    """The gate takes commits that are older than their claim for unclaimed work."""
-    claim = held.claim
-    if held.already or claim.branch_commit is None or claim.branch_commit == held.reading.base:
-        return []
-    counted = session.git.run("rev-list", "--count", claim.branch_commit, f"^{held.reading.base}", ok=(0, 128))
-    count = int(counted.out or b"0")
-    if counted.code != 0 or count == 0:
-        return []
-    return [
-        Notice(
-            "work-before-claim",
-            f"{claim.branch} has {count} commit{'s' if count > 1 else ''} that {session.base} lacks: "
-            "the gate takes work that precedes its claim as unclaimed",
-            {"branch": claim.branch, "commits": count},
-        )
     ]
 
 

@@ -6,8 +6,20 @@ from pathlib import Path
 
 from claims import git
 from claims.board.task import State, task_path
-from claims.names import TaskId
+from claims.names import TaskId, branch_ref
+from claims.notice import Notice
+from claims.record import Claim
 from claims.session import Session
+
+#: Without a monitor that the configuration names, and without reading files to find what was renamed.
+_ASK_STATUS = (
+    *("-c", "core.fsmonitor=false"),
+    *("status", "--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules=all", "--no-renames"),
+)
+#: Seconds after which the working tree is too large to be looked at.
+_STATUS_DEADLINE = 10.0
+#: Names that are told.
+_SHOWN = 10
 
 
 def top_level(session: Session) -> Path | None:
@@ -21,3 +33,29 @@ def task_in_worktree(session: Session, task: TaskId) -> bool:
     """Whether a file of that task lies in the working tree, in whatever state."""
     top = top_level(session)
     return top is not None and any((top / task_path(task, state)).is_file() for state in State)
+
+
+def uncommitted(session: Session, claim: Claim) -> list[Notice]:
+    """That the working tree has what no commit of the claim's branch has, and would not land. Asks git once.
+
+    Nothing is said where another branch is checked out, where there is no working tree, and where git does not answer.
+    """
+    if session.repository.bare or session.repository.head != branch_ref(claim.branch):
+        return []
+    try:
+        told = session.git.run(*_ASK_STATUS, ok=git.ANY_END, deadline=_STATUS_DEADLINE)
+    except git.ProcessTimedOut:
+        return []
+    if told.code != 0:
+        return []
+    lines = [line for line in told.out.decode("utf-8", "surrogateescape").split("\0") if line]
+    untracked = [line[3:] for line in lines if line.startswith("??")]
+    changed = [line[3:] for line in lines if not line.startswith("??")]
+    if not lines:
+        return []
+    counts = [f"{len(found)} {what}" for found, what in ((changed, "changed"), (untracked, "untracked")) if found]
+    names = ", ".join(map(git.printable, [*changed, *untracked][:_SHOWN]))
+    more = f" and {len(lines) - _SHOWN} more" if len(lines) > _SHOWN else ""
+    message = f"not committed on {claim.branch}, so it would not land: {' and '.join(counts)}: {names}{more}"
+    details = {"branch": claim.branch, "changed": changed[:_SHOWN], "untracked": untracked[:_SHOWN]}
+    return [Notice("uncommitted", message, details)]

@@ -170,13 +170,49 @@ def test_refusing_overlaps_says_with_whom(tmp_path: Path) -> None:
 
 
 def test_work_before_the_claim_is_told(tmp_path: Path) -> None:
+    """By claim, again by check, and with a command that makes it good."""
     scene = stage(tmp_path)
     scene.here.commit({"src/a.py": "early\n"})
-    warnings = scene.claims(f"claim {T1}")["warnings"]
-    assert [(it["code"], it["details"]) for it in warnings] == [
-        ("work-before-claim", {"branch": "work", "commits": 1}),
-    ]
+    (warning,) = scene.claims(f"claim {T1}")["warnings"]
+    hint = warning["details"].pop("hint")
+    assert (warning["code"], warning["details"]) == ("work-before-claim", {"branch": "work", "commits": 1})
+    assert warning["message"].endswith(f"claim afresh: {hint}")
+    scene.here.commit({"src/b.py": "late\n"})
+    (again,) = scene.claims("check")["warnings"]
+    assert (again["code"], again["details"]["commits"], again["details"]["hint"]) == ("work-before-claim", 1, hint)
     scene.run("release --reason 'needs a decision'", ok=True)
     codes = [it["code"] for it in scene.claims(f"claim {T1}")["warnings"]]
     assert codes == ["work-before-claim", "last-release"]
     assert scene.claims(f"claim {T1}")["already"]
+    scene.shell(hint)
+    assert (scene.claims("check")["branch"], scene.claims("check")["warnings"]) == ("work-2", [])
+    assert scene.here.cat("work-2:src/a.py") + scene.here.cat("work-2:src/b.py") == b"early\nlate\n"
+
+
+def test_work_since_the_first_claim_is_none_before_it(tmp_path: Path) -> None:
+    scene = stage(tmp_path)
+    scene.run(f"claim {T1}", ok=True)
+    scene.here.commit({"src/a.py": "in time\n"})
+    scene.run("release", ok=True)
+    assert scene.claims(f"claim {T1}")["warnings"] == []
+    assert scene.claims("check")["warnings"] == []
+
+
+@pytest.mark.parametrize("line", ["check", f"release {T1} --done"])
+def test_what_is_not_committed_is_told(line: str, tmp_path: Path) -> None:
+    scene = stage(tmp_path)
+    scene.run(f"claim {T1}", ok=True)
+    assert "uncommitted" not in [it["code"] for it in scene.claims("check")["warnings"]]
+    (scene.here.path / "src/a.py").write_text("changed\n")
+    (scene.here.path / "new file").touch()
+    told = next(it for it in scene.claims(line)["warnings"] if it["code"] == "uncommitted")
+    assert told["details"] == {"branch": "work", "changed": ["src/a.py"], "untracked": ["new file"]}
+    assert told["message"].endswith(": 1 changed and 1 untracked: src/a.py, new file")
+
+
+def test_the_working_tree_of_another_branch_does_not_count(tmp_path: Path) -> None:
+    scene = stage(tmp_path)
+    scene.run(f"claim {T1}", ok=True)
+    scene.here.git("switch", "-q", "-c", "another")
+    (scene.here.path / "new file").touch()
+    assert scene.claims(f"check {T1} --branch work")["warnings"] == []

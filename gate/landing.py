@@ -6,13 +6,13 @@ that the author can mend) or an Undecided; never an empty list of changes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from claims.errors import Undecided
 from claims.names import ObjectId
 from claims.values import dataclass, field
-from gate.tree import Change, by_path
+from gate.tree import Change, Entry, by_path
 
 #: More paths or commits than these are not judged.
 MAX_PATHS = 50_000
@@ -124,6 +124,7 @@ def compute(history: History, base: ObjectId, head: ObjectId, merge_ref: Commit 
     landed, proposed, differing, *rest = history.changes(pairs)
     # A fix that was cherry-picked from base is proposed and lands nothing: head and base are equal there.
     differ = {change.path for change in differing}
+    shared = {change.path: change.after for change in proposed if change.path not in differ}
     found = Landing(
         base,
         head,
@@ -132,7 +133,7 @@ def compute(history: History, base: ObjectId, head: ObjectId, merge_ref: Commit 
         base_tree,
         landed,
         tuple(change for change in proposed if change.path in differ),
-        _per_commit(commits, befores, rest),
+        _per_commit(commits, befores, rest, shared),
     )
     _check_limits(found)
     return found
@@ -187,11 +188,23 @@ def _tree_before(history: History, commit: Commit) -> list[ObjectId]:
 
 
 def _per_commit(
-    commits: Sequence[Commit], befores: Sequence[Sequence[ObjectId]], changes: Sequence[tuple[Change, ...]]
+    commits: Sequence[Commit],
+    befores: Sequence[Sequence[ObjectId]],
+    changes: Sequence[tuple[Change, ...]],
+    shared: Mapping[bytes, Entry | None],
 ) -> tuple[CommitChanges, ...]:
+    """What each commit changes, without the changes to what base has by now: `shared` are the entries that it has."""
     rest = iter(changes)
     return tuple(
-        CommitChanges(commit.id, tuple(change for _ in trees for change in next(rest)))
+        CommitChanges(
+            commit.id,
+            tuple(
+                change
+                for _ in trees
+                for change in next(rest)
+                if change.path not in shared or change.after != shared[change.path]
+            ),
+        )
         for commit, trees in zip(commits, befores, strict=True)
     )
 

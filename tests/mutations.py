@@ -86,6 +86,7 @@ _CONTRACT = (
         "{**by_path(self.landed)}",
     ),
     Mutation("landing: what head and base share", "landing.py", "if change.path in differ", "if change.path"),
+    Mutation("landing: commits of what both have", "landing.py", "if change.path not in shared or", "if True or"),
     Mutation("landing: with renamed folders only", "landing.py", "(True, False)) if clean]", "(True, True)) if clean]"),
     Mutation("landing: without them only", "landing.py", "(True, False)) if clean]", "(False, False)) if clean]"),
     Mutation("landing: one merge base", "landing.py", "if len(bases) > 1:", "if False:"),

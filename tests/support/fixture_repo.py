@@ -27,7 +27,7 @@ from tests.support.repo import Repo, init
 
 #: When fixtures are judged. Claims are dated from here.
 NOW = datetime(2026, 8, 14, 12, 0, tzinfo=timezone.utc)
-_BASE, _HEAD = "refs/heads/main", "refs/heads/head"
+_BASE, _HEAD, _MERGE = "refs/heads/main", "refs/heads/head", "refs/heads/merge"
 _FILE, _LINK, _SUBMODULE = "100644", "120000", "160000"
 
 #: Path to mode and object id.
@@ -67,6 +67,15 @@ class _Builder:
             head = self._add(members, head, f"head {number}")
         self.repo.git("update-ref", _BASE, self._made(base))
         self.repo.git("update-ref", _HEAD, self._made(head))
+        self.named["head"] = head
+        if fixture.test_merge:
+            sides = (word for side in (base, head) for word in ("-p", self._made(side)))
+            tree = self._write(self._named(fixture.test_merge).tree)
+            self.repo.git("update-ref", _MERGE, self.repo.git("commit-tree", tree, *sides, "-m", "Test merge"))
+        if fixture.attributes:
+            path = self.repo.git_path("info/attributes")
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(fixture.attributes)
         for number, claim in enumerate(fixture.claims):
             self._claim(claim, number)
 
@@ -243,7 +252,13 @@ def judge(fixture: Fixture, repo: Repo) -> Verdict:
     try:
         given = {"head_branch": "agent/one", **fixture.facts}
         facts = Facts(base_branch=Branch("main"), now=NOW, **given)
-        return judge_locally(session, LocalArbiter(session), Request(_BASE, _HEAD), facts, os.environ)
+        return judge_locally(
+            session,
+            LocalArbiter(session),
+            Request(_BASE, _HEAD, _MERGE if fixture.test_merge else None),
+            facts,
+            os.environ,
+        )
     finally:
         session.objects.close()
 

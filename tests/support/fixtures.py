@@ -28,6 +28,8 @@ _INHERITED: Mapping[str, type] = {
     "later_base": list,
     "claims": list,
     "facts": dict,
+    "test_merge": str,
+    "attributes": str,
 }
 _BOARD: Mapping[str, tuple[type, ...]] = {
     "tasks": (list,),
@@ -83,6 +85,8 @@ _DEFAULTS: Mapping[str, Any] = {
     "later_base": [],
     "claims": [{}],
     "facts": {},
+    "test_merge": "",
+    "attributes": "",
 }
 _DEFAULT_TASKS: Sequence[Members] = [{"paths": ["src/"]}]
 
@@ -106,6 +110,10 @@ class Fixture:
     later_base: Sequence[Members]
     claims: Sequence[Members]
     facts: Members
+    #: The commit whose tree GitHub's test merge has; empty: there is none.
+    test_merge: str
+    #: The `info/attributes` of the clone that the gate runs in.
+    attributes: str
     expect: Members
 
     @property

@@ -34,6 +34,14 @@ _NAME_THIS_SESSION = f"{NAME_A_SESSION}   # another session, another name"
 
 
 @dataclass(frozen=True, slots=True)
+class Only:
+    """Where a task lies that base, as it counts, does not have (`on this clone's main`), and what brings it there."""
+
+    where: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """What base says about a task and about the conditions of claiming it.
 
@@ -49,7 +57,7 @@ class Candidate:
     manifest: Manifest | None
     config: Config
     faults: tuple[SwarmError, ...] = ()
-    only_in_worktree: bool = False
+    only: Only | None = None
 
     @property
     def plan_revision(self) -> int:
@@ -262,9 +270,9 @@ def _not_queued(candidate: Candidate) -> list[SwarmError]:
         hint: str | None = f"git mv {task_path(task, State.BACKLOG)} {queued}   # the operator, with status: queued"
     elif state is not None:
         message, hint = f"{task} is {state.value} on base, not queued", "swarm tasks --ready"
-    elif candidate.only_in_worktree:
-        message = f"{task} is only in your working tree: base does not have it, and only base counts"
-        hint = "swarm tasks --ready   # first have it merged to base"
+    elif candidate.only is not None:
+        message = f"{task} is only {candidate.only.where}: base does not have it, and only base counts"
+        hint = candidate.only.hint
     else:
         message, hint = f"there is no task {task} on base", "swarm tasks --ready"
     return [Refused("task-not-queued", message, hint, details)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from claims.admission import Candidate
+from claims.admission import Candidate, Only
 from claims.board.board import Board
 from claims.board.config import Config
 from claims.board.plan import Manifest
@@ -17,17 +17,19 @@ from claims.names import TaskId
 T = TypeVar("T")
 
 
-def read_candidate(board: Board, task: TaskId, in_worktree: Callable[[TaskId], bool] = lambda _: False) -> Candidate:
+def read_candidate(
+    board: Board, task: TaskId, elsewhere: Callable[[TaskId], Only | None] = lambda _: None
+) -> Candidate:
     """One task and the conditions of claiming it, in two batches at most. What does not read is a fault of it.
 
-    `in_worktree` is asked only where base has no such task. Raises Undecided `malformed-config`: without the
+    `elsewhere` is asked only where base has no such task. Raises Undecided `malformed-config`: without the
     configuration nothing can be decided.
     """
     board.prefetch(task)
-    return candidate_of(board, task, in_worktree)
+    return candidate_of(board, task, elsewhere)
 
 
-def candidate_of(board: Board, task: TaskId, in_worktree: Callable[[TaskId], bool] = lambda _: False) -> Candidate:
+def candidate_of(board: Board, task: TaskId, elsewhere: Callable[[TaskId], Only | None] = lambda _: None) -> Candidate:
     """The same for a board whose files were fetched before."""
     config = board.config
     faults: list[SwarmError] = []
@@ -51,7 +53,7 @@ def candidate_of(board: Board, task: TaskId, in_worktree: Callable[[TaskId], boo
         manifest=manifest,
         config=config,
         faults=tuple(faults),
-        only_in_worktree=state is None and in_worktree(task),
+        only=elsewhere(task) if state is None else None,
     )
 
 

@@ -24,7 +24,7 @@ from claims.ledger import Key, Ledger, carrying
 from claims.names import ObjectId, RefName, SlotKey, TaskId, branch_ref, claim_ref, log_ref
 from claims.operations import overlap
 from claims.operations.candidate import kinds_of_held, read_candidate
-from claims.operations.worktree import task_in_worktree
+from claims.operations.worktree import task_elsewhere
 from claims.record import Claim
 from claims.session import Session
 from claims.tokens import Token
@@ -75,7 +75,7 @@ class Writer:
         """Decide on a reading. Raises the refusals, all in one."""
         session, request = self._session, self._request
         board = board_at(session, reading.base)
-        candidate = read_candidate(board, request.task, lambda task: task_in_worktree(session, task))
+        candidate = read_candidate(board, request.task, lambda task: task_elsewhere(session, task))
         admitted = self._decide(board, candidate, reading, replaced)
         if admitted.debris:
             # One reading is no snapshot: the claim that lists this lock may have been written after its refs were read.

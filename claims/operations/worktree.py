@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 from claims import git
+from claims.admission import Only
 from claims.board.task import State, task_path
 from claims.names import TaskId, branch_ref
 from claims.notice import Notice
@@ -29,10 +32,23 @@ def top_level(session: Session) -> Path | None:
     return git.top_level(session.git)
 
 
-def task_in_worktree(session: Session, task: TaskId) -> bool:
-    """Whether a file of that task lies in the working tree, in whatever state."""
+def task_elsewhere(session: Session, task: TaskId) -> Only | None:
+    """Where a task lies, in whatever state, that base as it counts does not have; None: nowhere here."""
+    paths = [task_path(task, state) for state in State]
+    if session.remote is not None and _has_one(session, branch_ref(session.base), paths):
+        push = f"git push {shlex.quote(session.remote)} {shlex.quote(session.base)}"
+        return Only(f"on the {session.base} of this clone, not on that of {session.remote}", push)
+    if _has_one(session, "HEAD", paths):
+        return Only("on the branch that is checked out", "swarm tasks --ready   # first have it merged to base")
     top = top_level(session)
-    return top is not None and any((top / task_path(task, state)).is_file() for state in State)
+    if top is not None and any((top / path).is_file() for path in paths):
+        commit = f"git add :/.agents && git commit -m 'Add {task}'"
+        return Only("in your working tree", f"{commit}   # then have it merged to base")
+    return None
+
+
+def _has_one(session: Session, revision: str, paths: Sequence[str]) -> bool:
+    return any(found is not None for found in session.objects.info([f"{revision}:{path}" for path in paths]))
 
 
 def uncommitted(session: Session, claim: Claim) -> list[Notice]:

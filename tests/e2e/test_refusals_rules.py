@@ -47,6 +47,15 @@ def written_here_only(scene: Scene) -> None:
     scene.here.commit({task_path(T4): task_file(T4)})
 
 
+def written_and_not_committed(scene: Scene) -> None:
+    (scene.here.path / task_path(T4)).write_text(task_file(T4))
+
+
+def committed_to_mine(scene: Scene) -> None:
+    scene.here.git("branch", "-q", "-f", "main", "HEAD")
+    scene.here.commit({task_path(T4): task_file(T4)}, branch="main")
+
+
 def add_command(*options: str) -> str:
     return " ".join(["add", "'Another one'", "--path", "more/", *options])
 
@@ -81,6 +90,22 @@ RULES = [
         f"claim {T4}",
         "have it merged to base",
         git("push -q origin work:main"),
+    ),
+    Scenario(
+        "a task that only the local base has",
+        "task-not-queued",
+        committed_to_mine,
+        f"claim {T4}",
+        "git push origin main",
+        follow_hint,
+    ),
+    Scenario(
+        "a task that no commit has",
+        "task-not-queued",
+        written_and_not_committed,
+        f"claim {T4}",
+        f"git add :/.agents && git commit -m 'Add {T4}'",
+        act(follow_hint, git("push -q origin work:main")),
     ),
     Scenario("a task nowhere", "task-not-queued", nothing, f"claim {T4}", "swarm tasks", put(task_file(T4))),
     Scenario("a prefix of nothing", "task-unknown", nothing, "claim 00000004", "swarm tasks", put(task_file(T4))),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from claims.admission import Applicant, Candidate, Situation, refusals
+from claims.admission import Applicant, Candidate, Only, Situation, refusals
 from claims.board.config import Config
 from claims.board.plan import Manifest, Milestone, MilestoneStatus, Plan, PlanStatus
 from claims.board.task import Kind, State, Task, parse_task, task_path
@@ -37,7 +37,7 @@ class Scene:
     manifest: Manifest | None = None
     config: Config = field(default_factory=Config)
     faults: tuple[SwarmError, ...] = ()
-    only_in_worktree: bool = False
+    only: Only | None = None
     agent: str = "zoe"
     branch: str = "zoe/topic"
     repository: int | None = None
@@ -133,7 +133,7 @@ class Scene:
             self.manifest,
             self.config,
             self.faults,
-            self.only_in_worktree,
+            self.only,
         )
 
     def applicant(self) -> Applicant:

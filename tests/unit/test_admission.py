@@ -10,6 +10,7 @@ from datetime import date, datetime, timedelta, timezone
 import pytest
 
 from claims.admission import (
+    Only,
     choose_slots,
     claims_to_set_aside,
     deletion_command,
@@ -536,7 +537,8 @@ def test_where_it_is_instead(state: State, words: str) -> None:
 
 
 def test_it_is_only_in_the_working_tree() -> None:
-    assert "only in your working tree" in reason_of(Scene().found_in(None, only_in_worktree=True))[0]
+    message, hint = reason_of(Scene().found_in(None, only=Only("in your working tree", "git add")))
+    assert ("only in your working tree: base" in message, hint) == (True, "git add")
     assert f"there is no task {WANTED} on base" in reason_of(Scene().found_in(None))[0]
 
 

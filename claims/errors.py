@@ -69,6 +69,7 @@ CODES: Mapping[str, int] = {
     "github-unavailable": EXIT_UNDECIDED,
     "timed-out": EXIT_UNDECIDED,
     "runner-unavailable": EXIT_UNDECIDED,
+    "output-failed": EXIT_UNDECIDED,
     "unexpected": EXIT_UNDECIDED,
     "usage": EXIT_USAGE,
     "ambiguous-id": EXIT_USAGE,

@@ -74,7 +74,8 @@ def run(group: click.Group, name: str, arguments: list[str], envelope: Mapping[s
     as_json = "--json" in arguments[: arguments.index("--") if "--" in arguments else len(arguments)]
     try:
         status = _invoke(group, name, arguments)
-        sys.stdout.flush()
+        with render.written():
+            sys.stdout.flush()
         return status
     except SwarmError as problem:
         return _tell(problem, as_json, envelope or {})

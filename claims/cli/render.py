@@ -5,28 +5,48 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TextIO
 
 import click
 
 from claims.cli import options
-from claims.errors import SwarmError
+from claims.errors import SwarmError, Undecided
 from claims.git import printable
 from claims.notice import Notice
 
 
 def result(context: click.Context, value: Any, lines: Iterable[str], notices: Iterable[Notice] = ()) -> None:
-    """Print what a command found: `value` as JSON, else `lines`; with notices on stderr for people."""
-    if options.wants_json(context):
-        print_json(value)
-        return
-    if options.is_quiet(context):
-        return
-    for line in lines:
-        print(line)
-    sys.stdout.flush()
+    """Print what a command found: `value` as JSON, else `lines`; with notices on stderr for people.
+
+    Raises Undecided `output-failed`.
+    """
+    with written():
+        if options.wants_json(context):
+            print_json(value)
+            return
+        if options.is_quiet(context):
+            return
+        for line in lines:
+            print(line)
+        sys.stdout.flush()
     warn(context, notices)
+
+
+@contextmanager
+def written() -> Iterator[None]:
+    """Tell a failure to write the output for what it is: the command has done its work.
+
+    Raises Undecided `output-failed`; a pipe that nobody reads is left to the caller.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as fault:
+        message = f"the command did what it was to do, but its output could not be written: {fault.strerror or fault}"
+        raise Undecided("output-failed", message, "swarm status   # shows what is claimed") from None
 
 
 def warn(context: click.Context, notices: Iterable[Notice]) -> None:

@@ -134,8 +134,18 @@ def test_a_full_disk_under_the_output(tmp_path: Path) -> None:
     scene = stage(tmp_path)
     with open("/dev/full", "wb") as full:
         done = piped(scene, f"claim {T1} --json", stdout=full, stderr=subprocess.PIPE)
-    assert (done.returncode, json.loads(done.stderr)["error"]["code"]) == (3, "unexpected")
+    error = json.loads(done.stderr)["error"]
+    assert (done.returncode, error["code"], error["hint"].split("   #")[0]) == (3, "output-failed", "swarm status")
+    assert "did what it was to do" in error["message"] and "No space left" in error["message"]
     assert scene.claims(f"claim {T1}")["already"]
+
+
+@pytest.mark.parametrize("line", [f"claim {T1}", "status"])
+def test_a_full_disk_is_told_to_people(line: str, tmp_path: Path) -> None:
+    scene = stage(tmp_path)
+    with open("/dev/full", "wb") as full:
+        done = piped(scene, line, stdout=full, stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr.startswith(b"error[output-failed]: ")) == (3, True), done.stderr
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])

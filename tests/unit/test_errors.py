@@ -18,7 +18,7 @@ PUBLISHED = {
         busy moved""",
     3: """not-a-repository git-missing git-too-old git-failed base-not-found remote-unreachable remote-rejected
         remote-not-atomic malformed-task malformed-plan malformed-manifest malformed-config malformed-claim
-        limits-exceeded evidence-incomplete github-unavailable unexpected timed-out runner-unavailable""",
+        limits-exceeded evidence-incomplete github-unavailable unexpected timed-out runner-unavailable output-failed""",
     64: "usage ambiguous-id",
 }
 CLASSES: dict[int, type[SwarmError]] = {1: Refused, 2: Conflict, 3: Undecided, 64: Usage}

@@ -65,7 +65,7 @@ def take(
         taking.writer.give_up(error)
         raise
     taking.writer.settle(held.claim)
-    return _result(session, held)
+    return _result(session, held, request)
 
 
 def decide_claim(taking: Taking, reading: Reading) -> Done[Held] | Step[Held]:
@@ -142,7 +142,7 @@ def _end_of_torn(ledger: Ledger, new: Claim) -> Claim | None:
     return close(at.claim, closed, carrying(ledger.owed(at.claim)))
 
 
-def _result(session: Session, held: Held) -> ClaimResult:
+def _result(session: Session, held: Held, request: Request) -> ClaimResult:
     claim, ledger = held.claim, held.reading.ledger
     now = replace(ledger, now=session.clock())
     if claim.expired(now.now):
@@ -153,6 +153,7 @@ def _result(session: Session, held: Held) -> ClaimResult:
         *overlap.notices(session, board, claim.task, ledger),
         *([] if held.already else work_before(session, ledger, claim, held.reading.base)),
         *_last_release(ledger, claim),
+        *_minutes_ignored(held, request),
         *unpublished_notices(ledger, claim),
     ]
     return ClaimResult(
@@ -172,6 +173,16 @@ def unpublished_notices(ledger: Ledger, but: Claim | None) -> list[Notice]:
         for claim in claims
         if ledger.local and (but is None or claim.task != but.task)
     ]
+
+
+def _minutes_ignored(held: Held, request: Request) -> list[Notice]:
+    """Claiming again what one holds changes nothing, whatever lease was asked for."""
+    if not held.already or request.minutes is None:
+        return []
+    claim, minutes = held.claim, request.minutes
+    message = f"--minutes {minutes} was ignored: {claim.task} was yours already, until "
+    message += f"{format_instant(claim.expires_at)}; swarm renew {claim.task} --minutes {minutes} changes that"
+    return [Notice("minutes-ignored", message, {"task": claim.task, "minutes": minutes})]
 
 
 def _last_release(ledger: Ledger, claim: Claim) -> list[Notice]:

@@ -270,6 +270,9 @@ def test_claiming_again_changes_nothing(tmp_path: Path) -> None:
     before = scene.snapshots()
     said = scene.run(f"claim {T1} --minutes 600", ok=True)
     assert said.out.startswith("you hold ")
+    assert said.err.startswith("warning[minutes-ignored]: --minutes 600 was ignored: ")
+    assert f"swarm renew {T1} --minutes 600" in said.err
+    assert scene.run(f"claim {T1}", ok=True).err == ""
     assert scene.snapshots() == before
 
 

@@ -19,6 +19,7 @@ from claims.values import replace
 @click.command("log")
 @click.argument("task", metavar="[ID]", required=False)
 @click.option("--limit", type=click.IntRange(1, 1_000_000), default=50, metavar="N", help="How many at most (50).")
+@options.with_agent
 @options.common
 @click.pass_context
 def command(context: click.Context, task: str | None, limit: int) -> None:

@@ -267,3 +267,8 @@ def test_claims_that_were_made_without_the_remote_are_shown_too(tmp_path: Path) 
     assert [" local  on work: " in line for line in lines] == [False, True, True, False, False]
     assert [entry["closed"]["reason"] for entry in scene.claims("log --no-remote")["entries"]][:2] == ["late", "early"]
     assert " local " not in scene.run("log --no-remote", ok=True).out
+
+
+def test_a_name_is_taken_as_by_other_commands(scene: Scene) -> None:
+    write_log(scene.arbiter, [Ended(T1, 1)])
+    assert scene.claims("log --agent a2") == scene.claims("log")

@@ -102,7 +102,12 @@ def _tell(problem: SwarmError, as_json: bool, envelope: Mapping[str, Any]) -> in
 
 
 def _invoke(group: click.Group, name: str, arguments: list[str]) -> int:
-    """Let click parse and call, and turn its exceptions into ours."""
+    """Let click parse and call, and turn its exceptions into ours. Or complete, where a shell asks for that."""
+    variable = f"_{name.replace('-', '_').upper()}_COMPLETE"
+    if instruction := os.environ.get(variable):
+        from click.shell_completion import shell_complete
+
+        return shell_complete(group, {}, name, variable, instruction)
     try:
         # Not `group.main`, which makes exit status 1 of a closed pipe, and a line of an interrupt.
         with group.make_context(name, arguments) as context:

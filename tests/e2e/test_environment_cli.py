@@ -365,6 +365,26 @@ def test_what_was_moved_and_not_committed_is_left_to_commit(tmp_path: Path) -> N
     assert scene.claims("status")["finished"][0]["task"] == T1
 
 
+@pytest.mark.parametrize(
+    ("program", "line", "offered"),
+    [
+        ("swarm", "swarm rel", ["release"]),
+        ("swarm", "swarm release --", ["--reason", "--done"]),
+        ("swarm-gate", "swarm-gate ru", ["rules"]),
+    ],
+)
+def test_bash_completes_as_documented(program: str, line: str, offered: list[str], tmp_path: Path) -> None:
+    documented = (Path(__file__).parents[2] / "docs/commands.md").read_text("utf-8")
+    (source,) = [text for text in re.findall(r"^eval .*$", documented, re.MULTILINE) if text.endswith(f' {program})"')]
+    function = f"_{program.replace('-', '_')}_completion"
+    words = line.split(" ")
+    script = f"{source}\nCOMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; {function} {program}; echo ${{COMPREPLY[@]}}"
+    env = environment({"PATH": f"{SWARM.parent}{os.pathsep}{os.environ['PATH']}"})
+    done = subprocess.run(["bash", "-c", script], cwd=tmp_path, env=env, capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert set(offered) <= set(done.stdout.decode().split()), done.stdout
+
+
 def test_debugging_shows_the_traceback(tmp_path: Path) -> None:
     scene = alone(tmp_path)
     scene.here.git_path("swarm").write_text("")

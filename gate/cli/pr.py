@@ -9,11 +9,12 @@ import click
 
 from claims import clock
 from claims.arbiter import Arbiter
-from claims.arbiter.choose import arbiter_of_unpublished, choose_arbiter
+from claims.arbiter.choose import choose_arbiter
+from claims.arbiter.local import LocalArbiter
 from claims.cli import options, render, streams
 from claims.errors import EXIT_OK, EXIT_REFUSED, Conflict, Undecided, Usage
 from claims.git import printable
-from claims.names import Branch, parse_branch
+from claims.names import Branch, RefName, branch_ref, parse_branch
 from claims.session import Session, open_session
 from claims.values import replace
 from gate.evidence import Facts
@@ -119,10 +120,16 @@ def _head_branch(session: Session, head: str, named: str | None) -> Branch | Non
 
 def _arbiter(session: Session, claims: str | None) -> Arbiter:
     if claims == "local":
-        return arbiter_of_unpublished(session)
+        return LocalArbiter(session, _base_here(session))
     if claims == "remote" and session.remote is None:
         raise Usage("usage", "--claims remote: there is no remote here", "--claims local")
     return choose_arbiter(session)
+
+
+def _base_here(session: Session) -> RefName:
+    """Base as this repository has it: as it was fetched, or, as in a mirror, as a branch of its own."""
+    tracking = RefName(f"refs/remotes/{session.remote or session.remote_left_out}/{session.base}")
+    return tracking if session.objects.info([tracking])[0] is not None else branch_ref(session.base)
 
 
 def _report(context: click.Context, verdict: Verdict) -> None:

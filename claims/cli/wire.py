@@ -18,6 +18,7 @@ from claims.names import TaskId
 from claims.notice import Notice
 from claims.operations.holding import claim_of_branch, tasks_with_tokens
 from claims.operations.task_ids import resolve, whole_id
+from claims.operations.worktree import tasks_elsewhere
 from claims.session import Options, Session, open_session
 from claims.values import dataclass
 
@@ -40,7 +41,8 @@ class Work:
         reading = self.arbiter.peek(tasks_with_tokens(self.session))
         if text is None:
             return claim_of_branch(self.session, reading.ledger)
-        return resolve(text, board_at(self.session, reading.base), reading.ledger)
+        board = board_at(self.session, reading.base)
+        return resolve(text, board, reading.ledger, lambda: tasks_elsewhere(self.session))
 
 
 def in_working_tree(context: click.Context, operate: Callable[[Path], T]) -> T:

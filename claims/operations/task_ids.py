@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from claims.board.board import Board
 from claims.board.task import State
@@ -30,10 +30,13 @@ def whole_id(text: str) -> TaskId | None:
         return None
 
 
-def resolve(text: str, board: Board, ledger: Ledger) -> TaskId:
-    """The one task on base or under claim that `text` shortens. Raises `ambiguous-id` and `task-unknown`."""
+def resolve(text: str, board: Board, ledger: Ledger, elsewhere: Callable[[], Iterable[TaskId]] = lambda: ()) -> TaskId:
+    """The one task on base or under claim that `text` shortens; only where there is none, one of those `elsewhere`.
+
+    Raises `ambiguous-id` and `task-unknown`.
+    """
     known = {task for state in State for task in board.ids_in(state)} | set(ledger.claims)
-    found = the_one(text, known)
+    found = the_one(text, known) or the_one(text, elsewhere())
     if found is None:
         raise Refused("task-unknown", f"no task on base or under claim begins with {printable(text)!r}", "swarm tasks")
     return found

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
 from claims import git
 from claims.admission import Only
+from claims.board.board import Board
 from claims.board.task import State, task_path
+from claims.board.worktree import WorkTree
+from claims.git_tree import board_at
 from claims.names import TaskId, branch_ref
 from claims.notice import Notice
 from claims.record import Claim
@@ -45,6 +49,16 @@ def task_elsewhere(session: Session, task: TaskId) -> Only | None:
         commit = f"git add :/.agents && git commit -m 'Add {task}'"
         return Only("in your working tree", f"{commit}   # then have it merged to base")
     return None
+
+
+def tasks_elsewhere(session: Session) -> set[TaskId]:
+    """The tasks in the places where `task_elsewhere` looks, by the names of their files."""
+    tips = session.objects.info([branch_ref(session.base), "HEAD"])
+    boards = [board_at(session, tip.id) for tip in tips if tip is not None]
+    top = top_level(session)
+    if top is not None:
+        boards.append(Board(None, WorkTree(os.fspath(top))))
+    return {task for board in boards for state in State for task in board.ids_in(state)}
 
 
 def _has_one(session: Session, revision: str, paths: Sequence[str]) -> bool:

@@ -99,6 +99,20 @@ RULES = [
         "git push origin main",
         follow_hint,
     ),
+    *(
+        Scenario(
+            f"a task that {where} has, its id shortened",
+            "task-not-queued",
+            written,
+            "claim 00000004",
+            hint,
+            put(task_file(T4)),
+        )
+        for where, written, hint in (
+            ("only the local base", committed_to_mine, "git push origin main"),
+            ("no commit", written_and_not_committed, "git add :/.agents"),
+        )
+    ),
     Scenario(
         "a task that no commit has",
         "task-not-queued",

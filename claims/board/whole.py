@@ -22,10 +22,19 @@ from claims.values import dataclass
 
 T = TypeVar("T")
 
-_TASKS = ".agents/tasks"
+_TOP = ".agents"
+_TASKS = f"{_TOP}/tasks"
+_FILES = (CONFIG_PATH, PLAN_PATH, MANIFEST_PATH, f"{_TOP}/allowed_signers")
+_FOLDERS = (_TASKS, State.BACKLOG.folder, proposal.FOLDER, decision.FOLDER, f"{_TOP}/prompts")
 _KEPT = ".gitkeep"
-_FILE = 0o100644
-_KINDS = {0o040000: "folder", 0o160000: "submodule", 0o120000: "symbolic link", 0o100755: "executable file"}
+_FILE, _FOLDER = 0o100644, 0o040000
+_KINDS = {
+    0o040000: "folder",
+    0o160000: "submodule",
+    0o120000: "symbolic link",
+    0o100755: "executable file",
+    _FILE: "file",
+}
 #: The codes of what is wrong with one file.
 _TOLD = ("limits-exceeded", "malformed-task", "malformed-config", "malformed-plan", "malformed-manifest")
 #: A cycle is told with at most so many of its tasks.
@@ -90,13 +99,13 @@ def _order(remark: Remark) -> tuple[str, str]:
 def _read_all(reader: TreeReader) -> _Files:
     files = _Files()
     parsers: dict[str, Callable[[bytes, str], None]] = {}
-    names = {entry.name for entry in _listed(reader, ".agents")}
+    names = _ordinary_files(reader, files)
     singles: list[tuple[str, Callable[[bytes, str], None]]] = [
         (CONFIG_PATH, _keeping(files, parse_config, lambda path, value: setattr(files, "config", value))),
         (PLAN_PATH, _keeping(files, parse_plan, lambda path, value: setattr(files, "plan", value))),
         (MANIFEST_PATH, _keeping(files, parse_manifest, lambda path, value: setattr(files, "manifest", value))),
     ]
-    parsers.update((path, parse) for path, parse in singles if path.rpartition("/")[2] in names)
+    parsers.update((path, parse) for path, parse in singles if path in names)
     for state in State:
         for path, task in _named(reader, files, state.folder, parse_task_id):
             files.places.setdefault(task, []).append(state)
@@ -105,7 +114,6 @@ def _read_all(reader: TreeReader) -> _Files:
         parsers[path] = _keeping(files, parse_proposal, files.proposals.__setitem__)
     for path, _ in _named(reader, files, decision.FOLDER, lambda stem: decision.number_of(f"{stem}.md")):
         parsers[path] = _keeping(files, parse_decision, files.decisions.__setitem__)
-    files.faults += _other_folders(reader)
     files.there |= parsers.keys()
     for path, data in _contents(reader, files, list(parsers)):
         parsers[path](data, path)
@@ -134,11 +142,9 @@ def _named(reader: TreeReader, files: _Files, folder: str, parse_stem: Callable[
     """The files of a folder whose names are what they must be; the others are faults."""
     for entry in _listed(reader, folder):
         path = f"{folder}/{entry.name}"
-        if entry.name == _KEPT:
-            continue
-        if entry.mode != _FILE:
-            what = _KINDS.get(entry.mode, f"entry of mode {entry.mode:06o}")
-            files.faults.append(Remark(path, f"a {what}, where an ordinary file is expected"))
+        faults = list(_unless(path, entry, _FILE, "an ordinary file"))
+        if faults or entry.name == _KEPT:
+            files.faults += faults
             continue
         try:
             if not entry.name.endswith(".md"):
@@ -150,13 +156,41 @@ def _named(reader: TreeReader, files: _Files, folder: str, parse_stem: Callable[
             yield path, named
 
 
-def _other_folders(reader: TreeReader) -> Iterator[Remark]:
-    known = {state.folder for state in State}
+def _ordinary_files(reader: TreeReader, files: _Files) -> set[str]:
+    """The files that lie directly in `.agents/`. What stands in the place of a file or a folder and is none is a fault.
+
+    Otherwise a folder that is a link would be one without tasks.
+    """
+    if reader.exists([_TOP])[0]:
+        files.faults.append(Remark(_TOP, "no folder, where the folder of the board is expected"))
+    found: set[str] = set()
+    for entry in _listed(reader, _TOP):
+        path = f"{_TOP}/{entry.name}"
+        if path in _FOLDERS:
+            files.faults += _unless(path, entry, _FOLDER, "a folder")
+        elif path in _FILES:
+            faults = list(_unless(path, entry, _FILE, "an ordinary file"))
+            files.faults += faults
+            if not faults:
+                found.add(path)
+    states = {state.folder for state in State}
     for entry in _listed(reader, _TASKS):
         path = f"{_TASKS}/{entry.name}"
-        if path not in known and entry.name != _KEPT:
-            states = ", ".join(sorted(folder.rpartition("/")[2] for folder in known if folder.startswith(_TASKS)))
-            yield Remark(path, f"not one of the folders of tasks: {states}")
+        if entry.name == _KEPT:
+            files.faults += _unless(path, entry, _FILE, "an ordinary file")
+        elif path in states:
+            files.faults += _unless(path, entry, _FOLDER, "a folder")
+        else:
+            known = ", ".join(sorted(folder.rpartition("/")[2] for folder in states if folder.startswith(_TASKS)))
+            files.faults.append(Remark(path, f"not one of the folders of tasks: {known}"))
+    return found
+
+
+def _unless(path: str, entry: Entry, mode: int, expected: str) -> Iterator[Remark]:
+    """A fault where an entry has another mode."""
+    if entry.mode != mode:
+        what = _KINDS.get(entry.mode, f"entry of mode {entry.mode:06o}")
+        yield Remark(path, f"{'an' if what[0] in 'aeo' else 'a'} {what}, where {expected} is expected")
 
 
 def _contents(reader: TreeReader, files: _Files, paths: Sequence[str]) -> Iterator[tuple[str, bytes]]:

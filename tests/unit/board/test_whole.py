@@ -54,8 +54,11 @@ class Files:
 
 
 def report(*tasks: str, more: Mapping[str, object] | None = None, **board: object) -> Report:
+    """The report on a board; what stands in `more` where it has a folder replaces that."""
     files: dict[str, object] = {**board_files(tasks, **board)}  # type: ignore[arg-type]
-    return check(Files({**files, **(more or {})}))
+    replaced = tuple(f"{path}/" for path in more or {})
+    kept = {path: value for path, value in files.items() if not path.startswith(replaced)}
+    return check(Files({**kept, **(more or {})}))
 
 
 def faults(found: Report) -> list[tuple[str, str]]:
@@ -147,14 +150,30 @@ def test_an_empty_one() -> None:
             [],
             {f".agents/tasks/queued/{ONE}.md": (0o100755, "x")},
             f".agents/tasks/queued/{ONE}.md",
-            "executable file",
+            "an executable file, where",
             id="executable",
         ),
         pytest.param([], {".agents/tasks/later/x.md": "x"}, ".agents/tasks/later", "folders of tasks", id="odd folder"),
         pytest.param([], {PLAN: plan_file()}, MANIFEST, "only one of", id="no manifest"),
         pytest.param([], {MANIFEST: "plan_revision: 1\nmilestones: []\n"}, PLAN, "only one of", id="no plan"),
         pytest.param([], {".agents/swarm.yaml": "lease: 3\n"}, ".agents/swarm.yaml", "lease", id="configuration"),
-        pytest.param([], {".agents/swarm.yaml": (0o120000, "x")}, ".agents/swarm.yaml", "folder", id="no file"),
+        *(
+            pytest.param([], {path: (mode, "x")}, path, words, id=f"{path} is a {words}")
+            for path, mode, words in [
+                (".agents", 0o120000, "no folder, where"),
+                (".agents/swarm.yaml", 0o120000, "a symbolic link, where an ordinary file"),
+                (".agents/swarm.yaml", 0o160000, "a submodule, where an ordinary file"),
+                (".agents/allowed_signers", 0o120000, "a symbolic link, where an ordinary file"),
+                (".agents/tasks", 0o120000, "a symbolic link, where a folder"),
+                (".agents/tasks", 0o100644, "a file, where a folder"),
+                (".agents/tasks/done", 0o120000, "a symbolic link, where a folder"),
+                (".agents/tasks/done", 0o160000, "a submodule, where a folder"),
+                (".agents/tasks/done/.gitkeep", 0o120000, "a symbolic link, where an ordinary file"),
+                (".agents/proposals", 0o120000, "a symbolic link, where a folder"),
+                (".agents/decisions", 0o100644, "a file, where a folder"),
+                (".agents/backlog", 0o100755, "an executable file, where a folder"),
+            ]
+        ),
         pytest.param(
             [],
             {".agents/proposals/x.md": "x"},

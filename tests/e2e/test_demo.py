@@ -58,10 +58,7 @@ def test_the_story(folders: Path) -> None:
     assert told.out.rstrip().endswith("all as told; the folder is gone again")
     assert told.err == ""
     assert list(folders.iterdir()) == []
-
-
-def test_it_prints_commands_as_they_are_typed(folders: Path) -> None:
-    told = swarm(folders, "demo", ok=True)
+    # Commands stand as they are typed.
     typed = re.findall(r"^(\S+)\$ (.*)$", told.out, re.MULTILINE)
     assert ("app", "git push --quiet origin main") in typed
     assert ("one", "swarm renew --minutes 60") in typed

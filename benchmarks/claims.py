@@ -31,7 +31,7 @@ def main(arguments: Sequence[str]) -> int:
     installed = install()
     with tempfile.TemporaryDirectory(prefix="swarm-benchmark-") as name:
         folder = Path(name)
-        env = _sealed(folder / "home")
+        env = seal.enter(folder / "home")
         print(f"Python {sys.version.split()[0]}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}")
         passed: list[str] = []
         if "speed" in wanted:
@@ -43,12 +43,3 @@ def main(arguments: Sequence[str]) -> int:
     for line in passed:
         print(f"over the limit: {line}")
     return 1 if passed else 0
-
-
-def _sealed(home: Path) -> dict[str, str]:
-    """An environment of our own for this process and all that it starts, as tests have it."""
-    seal.write_home(home)
-    sealed = seal.environment(os.environ, home, "sha1", None)
-    os.environ.clear()
-    os.environ.update(sealed)
-    return sealed

@@ -65,10 +65,7 @@ def main(arguments: Sequence[str]) -> int:
     installed = install()
     with tempfile.TemporaryDirectory(prefix="swarm-benchmark-") as name:
         folder = Path(name)
-        seal.write_home(folder / "home")
-        env = seal.environment(os.environ, folder / "home", "sha1", None)
-        os.environ.clear()
-        os.environ.update(env)
+        env = seal.enter(folder / "home")
         print(f"Python {sys.version.split()[0]}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}")
         with HttpOrigin(folder / "served") as server:
             over = _pull_requests(folder, server, installed, env, quick=options.quick)

@@ -154,10 +154,7 @@ def main() -> int:
     paths = found()
     with tempfile.TemporaryDirectory(prefix="swarm-mutations-") as name:
         folder = Path(name)
-        seal.write_home(folder / "home")
-        sealed = seal.environment(os.environ, folder / "home", "sha1", None)
-        os.environ.clear()
-        os.environ.update(sealed)
+        seal.enter(folder / "home")
         build_all(paths, folder)
         wrong = notice(NOTHING, paths, folder)
         if wrong:

@@ -101,7 +101,7 @@ class Evidence:
     subject: Subject | None
     records: Records | None
     in_base_history: Mapping[ObjectId, bool] = field(default_factory=dict)
-    link_targets: Mapping[bytes, bytes] = field(default_factory=dict)
+    link_targets: Mapping[tuple[bytes, Entry | None], bytes] = field(default_factory=dict)
     links_passed: frozenset[bytes] = frozenset()
     folders: Mapping[bytes, frozenset[bytes]] = field(default_factory=dict)
     proposals: Mapping[bytes, bytes | None] = field(default_factory=dict)

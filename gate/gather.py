@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from claims.board.board import Board, NotAFile
 from claims.board.board import Entry as BoardEntry
@@ -21,6 +22,8 @@ from gate.repository import GateRepository
 from gate.rules.entries_ordinary import resolved
 from gate.tree import FOLDER, LINK, SUBMODULE, Change, Entry, folders_of
 from gate.trees import Trees
+
+K = TypeVar("K")
 
 _MAX_LINK = 4096
 _NO_FILES = {FOLDER: "folder", SUBMODULE: "submodule"}
@@ -213,25 +216,25 @@ def _named_commits(records: Records | None) -> list[ObjectId]:
     return list(dict.fromkeys(named))
 
 
-def _link_targets(repository: GateRepository, judged: Iterable[Judged]) -> dict[bytes, bytes]:
+def _link_targets(repository: GateRepository, judged: Iterable[Judged]) -> dict[tuple[bytes, Entry | None], bytes]:
     """Where every added or changed link leads; one too long to be a path leads to `/`, which is outside."""
-    afters = {one.path: one.change.after for one in judged}
-    links = {path: after.id for path, after in afters.items() if after is not None and after.mode == LINK}
+    afters = {(one.path, one.change.after) for one in judged}
+    links = {(path, after): after.id for path, after in afters if after is not None and after.mode == LINK}
     short = _not_larger(repository, links, _MAX_LINK)
     return {**dict.fromkeys(links, b"/"), **{path: data or b"/" for path, data in short.items()}}
 
 
-def _not_larger(repository: GateRepository, files: Mapping[bytes, ObjectId], limit: int) -> dict[bytes, bytes]:
+def _not_larger(repository: GateRepository, files: Mapping[K, ObjectId], limit: int) -> dict[K, bytes]:
     """The contents of those files that have at most `limit` bytes."""
     sizes = dict(zip(files, repository.sizes(list(files.values())), strict=True))
     small = [path for path, size in sizes.items() if size <= limit]
     return dict(zip(small, repository.read_blobs([files[path] for path in small], limit), strict=True))
 
 
-def _links_passed(trees: Trees, tree: ObjectId, links: Mapping[bytes, bytes]) -> frozenset[bytes]:
+def _links_passed(trees: Trees, tree: ObjectId, links: Mapping[tuple[bytes, Entry | None], bytes]) -> frozenset[bytes]:
     """The targets on whose way, or at whose place, the landing tree has another link."""
     passed: set[bytes] = set()
-    for path, target in links.items():
+    for (path, _), target in links.items():
         leads_to = resolved(path, target)
         if leads_to is None:
             continue

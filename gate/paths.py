@@ -40,22 +40,24 @@ def only_on_the_way(landing: Landing) -> Iterator[Judged]:
     # Parents come later in the list, and what came first says more than its removal.
     for commit in reversed(landing.commits):
         for change in commit.changes:
-            if change.path not in known:
+            lands = known.get(change.path)
+            # What takes an odd entry's place and lands does not take it out of the history.
+            if lands is None or (_is_odd(change) and change.after != lands.after):
                 seen.setdefault(change.path, []).append(Judged(change.path, change, commit.commit))
     for judged in seen.values():
         yield from _telling(judged)
 
 
 def _telling(changes: Sequence[Judged]) -> Iterable[Judged]:
-    """Those that rules have something to say of: one for each kind of entry that is no file, else what was there first.
+    """Those that rules have something to say of: one for each entry that is no file, else what was there first.
 
     A link or a name that no file may have is in the history for good, whatever the next commit does.
     """
-    odd = {
-        judged.change.after.mode: judged
-        for judged in reversed(changes)
-        if judged.change.after is not None and judged.change.after.mode not in (FILE, EXECUTABLE)
-    }
+    odd = {judged.change.after: judged for judged in reversed(changes) if _is_odd(judged.change)}
     if odd:
         return odd.values()
     return [next((judged for judged in changes if judged.change.after is not None), changes[0])]
+
+
+def _is_odd(change: Change) -> bool:
+    return change.after is not None and change.after.mode not in (FILE, EXECUTABLE)

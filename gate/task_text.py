@@ -37,12 +37,18 @@ def cut(data: bytes, where: str) -> TaskText:
     lines = raw[1 : 1 + len(front.lines)]
     spans = front.spans()
     authority = set(range(*spans.get("authority", (0, 0))))
-    dropped = {spans[key][0] for key in ("status", *COMPLETION) if key in spans}
+    own = [spans[key] for key in ("status", *COMPLETION) if key in spans]
+    # A value of several lines could be the lines of the key before it: then it stays, and differs.
+    dropped = {start for start, end in own if all(_is_idle(line) for line in lines[start + 1 : end])}
     return TaskText(
         authority=b"".join(lines[number] + b"\n" for number in sorted(authority)),
         rest=tuple(line for number, line in enumerate(lines) if number not in authority and number not in dropped),
         body=b"\n".join(raw[2 + len(front.lines) :]),
     )
+
+
+def _is_idle(line: bytes) -> bool:
+    return line.strip()[:1] in (b"", b"#")
 
 
 def is_appended(base: bytes, landed: bytes) -> bool:

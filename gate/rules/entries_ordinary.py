@@ -52,15 +52,18 @@ def _objection(evidence: Evidence, judged: Judged, mode: int) -> str | None:
         return f"an entry of mode {mode:06o}"
     if authority is None or not named:
         return "a symbolic link that the authority does not name in full"
-    target = resolved(judged.path, evidence.link_targets.get(judged.path, b"/"))
+    target = resolved(judged.path, evidence.link_targets.get((judged.path, judged.change.after), b"/"))
     if target is None or not authority.grants(target, evidence.board.config.gate.protected):
         return "a symbolic link that leads out of the authority"
     return "a symbolic link that leads through another" if target in evidence.links_passed else None
 
 
 def resolved(link: bytes, target: bytes) -> bytes | None:
-    """The path from the repository's root that a link leads to; None where that is outside of it."""
+    """The path from the repository's root that a link leads to; None where that is outside or cannot be told."""
     if target.startswith(b"/") or not target or b"\0" in target:
         return None
+    parts = [part for part in target.split(b"/") if part not in (b"", b".")]
+    if b".." in parts[next((at for at, part in enumerate(parts) if part != b".."), len(parts)) :]:
+        return None  # `folder/..` is elsewhere where the folder is a link
     path = posixpath.normpath(posixpath.join(posixpath.dirname(link), target))
     return None if path == b".." or path.startswith((b"../", b"/")) else path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from claims.arbiter import Arbiter
@@ -19,6 +20,7 @@ from gate.repository import GateRepository, borrowing
 from gate.verdict import Verdict
 
 _HEADS = "refs/heads/"
+_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 #: How often a base that moves while it is judged is judged anew.
 _TRIES = 3
 
@@ -56,13 +58,23 @@ def judge_locally(
 
 
 def resolve(session: Session, revision: str) -> ObjectId:
-    """The commit that a revision names. Raises Usage for one that names none."""
+    """The commit that a revision names. Raises Usage for one that names none.
+
+    A branch goes before a tag: git has it the other way round, a fetch brings tags along, and whoever may push could
+    name one `main`.
+    """
     if revision.startswith("-") or not revision.isprintable():
         raise Usage("usage", f"{revision!r} is not a revision", "git rev-parse REV")
-    info = session.objects.info([f"{revision}^{{commit}}"])[0]
-    if info is None or info.type != "commit":
-        raise Usage("usage", f"{printable(revision)!r} names no commit here", "git fetch, or git rev-parse REV")
-    return info.id
+    names = [revision] if _is_full(revision) else [f"{_HEADS}{revision}", f"refs/remotes/{revision}", revision]
+    for info in session.objects.info([f"{name}^{{commit}}" for name in names]):
+        if info is not None and info.type == "commit":
+            return info.id
+    raise Usage("usage", f"{printable(revision)!r} names no commit here", "git fetch, or git rev-parse REV")
+
+
+def _is_full(revision: str) -> bool:
+    """Whether a revision can mean one thing only: an id, a full name, HEAD and what is counted from it."""
+    return revision.startswith(("refs/", "HEAD")) or _ID.fullmatch(revision) is not None
 
 
 def branch_named_by(session: Session, revision: str) -> Branch | None:

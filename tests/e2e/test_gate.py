@@ -126,6 +126,21 @@ def test_a_path_that_a_commit_touched_and_another_restored_is_judged(work: Repo)
     assert (code, rules["fail"]) == (1, {"paths-inside"})
 
 
+@pytest.mark.parametrize("name", ["main", "origin/main", BRANCH])
+def test_a_tag_of_that_name_is_not_the_branch(work: Repo, name: str) -> None:
+    """git takes the tag, and a fetch brings tags along: whoever may push could choose what is judged."""
+    claimed(work)
+    finished(work)
+    honest = work.git("rev-parse", "HEAD")
+    work.commit({"docs/x.md": "outside\n"}, "Outside")
+    base, head = ("main", BRANCH) if name != "origin/main" else ("origin/main", BRANCH)
+    work.git("tag", name, honest if name == BRANCH else "HEAD~1")
+    result = swarm_gate(work, "pr", "--base", base, "--head", head, "--json")
+    assert (result.code, result.json["verdict"]) == (1, "fail")
+    assert result.json["base"]["commit"] == work.git("rev-parse", "refs/remotes/origin/main")
+    assert result.json["head"]["commit"] == work.git("rev-parse", "HEAD")
+
+
 @pytest.mark.parametrize("archived", [True, False], ids=["archived", "gone"])
 @pytest.mark.parametrize("place", ["local", "remote"])
 def test_a_claim_that_was_archived_is_on_record(tmp_path: Path, place: str, archived: bool) -> None:
@@ -161,7 +176,7 @@ def test_a_link_is_judged_by_where_it_leads_in_the_end(tmp_path: Path, ends: str
     work.branch(BRANCH)
     claimed(work)
     link = work.path / "src" / "link"
-    for number, target in enumerate(["../docs/x", "a.py"] if ends == "inside" else ["a.py", "../docs/x"]):
+    for number, target in enumerate(["work.py", "a.py"] if ends == "inside" else ["a.py", "../docs/x"]):
         link.unlink(missing_ok=True)
         link.symlink_to(target)
         work.git("add", "-A")

@@ -17,6 +17,7 @@ from claims.git import printable
 from claims.git_tree import GitTree
 from claims.session import Session, open_session
 from gate.local import resolve
+from gate.tree import shown
 
 RULE = "board-valid"
 
@@ -59,17 +60,21 @@ def _reader(session: Session, revision: str | None) -> TreeReader:
 
 
 def _json(one: Remark) -> dict[str, str]:
-    members = {"rule": RULE, "message": one.message, "path": one.path, "fix": one.fix}
+    members = {"rule": RULE, "message": one.message, "path": _path(one), "fix": one.fix}
     return {name: printable(value, 4000) for name, value in members.items() if value is not None}
+
+
+def _path(one: Remark) -> str:
+    return shown(one.path.encode("utf-8", "surrogateescape"))
 
 
 def _lines(report: Report, verdict: str) -> Iterator[str]:
     for one in report.faults:
-        yield printable(f"fail[{RULE}]: {one.path}: {one.message}", 4000)
+        yield printable(f"fail[{RULE}]: {_path(one)}: {one.message}", 4000)
         if one.fix is not None:
             yield printable(f"  fix: {one.fix}", 4000)
     for one in report.notices:
-        yield printable(f"notice[{RULE}]: {one.path}: {one.message}", 4000)
+        yield printable(f"notice[{RULE}]: {_path(one)}: {one.message}", 4000)
     yield f"verdict: {verdict if verdict == 'pass' else verdict.upper()} ({_count(report)})"
 
 

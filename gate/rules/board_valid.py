@@ -8,7 +8,9 @@ Fix: mend what is named; `swarm-gate board` says the same of the working tree be
 
 from __future__ import annotations
 
+from claims.board.survey import Remark as OfBoard
 from gate.evidence import Evidence
+from gate.tree import shown
 from gate.verdict import Finding, Remark, Ruling
 
 RULE = "board-valid"
@@ -19,6 +21,10 @@ def judge(evidence: Evidence) -> Ruling:
     if report is None:
         raise LookupError("the board as it would land was not read")
     return Ruling(
-        tuple(Finding(RULE, one.message, one.path, fix=one.fix or "swarm-gate board") for one in report.faults),
-        tuple(Remark(RULE, f"{one.path}: {one.message}") for one in report.notices),
+        tuple(Finding(RULE, one.message, _shown(one), fix=one.fix or "swarm-gate board") for one in report.faults),
+        tuple(Remark(RULE, f"{_shown(one)}: {one.message}") for one in report.notices),
     )
+
+
+def _shown(of: OfBoard) -> str:
+    return shown(of.path.encode("utf-8", "surrogateescape"))

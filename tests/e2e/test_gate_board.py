@@ -12,6 +12,7 @@ from tests.support.swarm import swarm_gate
 
 ONE, TWO = task_id(1), task_id(2)
 QUEUED = f".agents/tasks/queued/{ONE}.md"
+PR = ["pr", "--base", "origin/main", "--head", "HEAD"]
 FILES = board_files([task_file(ONE)], plan=1, manifest=[milestone("m1", [ONE])], config={"gate": {"operators": ["op"]}})
 
 
@@ -104,3 +105,25 @@ def test_dead_links_are_a_notice(work: Repo) -> None:
     work.commit({QUEUED: task_file(ONE, body="See [x](docs/gone.md).\n")}, "Plan")
     result = swarm_gate(work, "pr", "--base", "origin/main", "--head", "HEAD", "--author", "op", "--json", ok=True)
     assert ["docs/gone.md, which is not there" in one["message"] for one in result.json["notices"]].count(True) == 1
+
+
+def test_a_link_to_a_name_that_no_file_has_is_a_notice(work: Repo) -> None:
+    """Whatever a body says, the rest of the board is checked: from files, from a clone's objects and by the gate."""
+    (work.path / QUEUED).write_text(task_file(ONE, body="See [x](docs/a%0Ab.md) and [y](docs/%00.md).\n"))
+    work.git("commit", "-qam", "Plan")
+    for args in (["board"], ["board", "--rev", "HEAD"]):
+        found = swarm_gate(work, *args, "--json", ok=True).json
+        assert ["which is not there" in one["message"] for one in found["notices"]] == [True, True]
+    assert judged(work, "--author", "op") == ("pass", "planning", set())
+
+
+@pytest.mark.parametrize("args", [["board", "--rev", "HEAD"], [*PR, "--author", "op"]])
+def test_a_path_that_is_not_utf8_is_given_with_escapes(work: Repo, args: list[str]) -> None:
+    blob = work.git("hash-object", "-w", "--stdin", input="x").strip()
+    entry = f"100644 {blob}\t.agents/tasks/queued/x".encode() + b"\xff.md\0"
+    work.git("update-index", "-z", "--index-info", input=entry)
+    work.git("commit", "-qm", "Odd")
+    result = swarm_gate(work, *args, "--json", ok=False)
+    assert result.code == 1
+    paths = {one["path"] for one in result.json["findings"] if one["rule"] == "board-valid"}
+    assert paths == {".agents/tasks/queued/x\\xff.md"}

@@ -21,10 +21,10 @@ PLAN = ".agents/plan.md"
 
 
 class Files:
-    """A tree in memory. A value of None is a folder, a tuple a mode and a content."""
+    """A tree in memory. A value of None is nothing, a tuple a mode and a content."""
 
     def __init__(self, files: Mapping[str, object]) -> None:
-        self.files = {path: value for path, value in files.items() if value != ""}
+        self.files = {path: value for path, value in files.items() if value is not None}
 
     def list(self, folder: str) -> tuple[Entry, ...] | None:
         found: dict[str, int] = {}
@@ -86,7 +86,10 @@ def test_a_valid_board() -> None:
 
 
 def test_an_empty_one() -> None:
-    assert check(Files({})) == Report((), (), 0)
+    """It is valid, as a repository without a plan is; whoever named the wrong revision is told."""
+    found = check(Files({"src/a.py": "a"}))
+    assert (found.faults, found.tasks) == ((), 0)
+    assert [(one.path, one.message) for one in found.notices] == [(".agents", "there is no board here")]
 
 
 @pytest.mark.parametrize(
@@ -236,11 +239,13 @@ def test_everything_is_told_at_once_and_one_file_hides_no_other() -> None:
         ("See [x](docs/gone.md) and [y](/docs/gone2.md).", ["/docs/gone2.md,", "docs/gone.md,"]),
         ("See [x](docs/here.md#nowhere).", ["no such heading"]),
         ("See [x](#nowhere).", ["no such heading"]),
+        ("See [x](docs/a%0Ab.md), [y](docs/%00.md).", ["docs/\0.md, which", "docs/a\nb.md, which"]),
+        ("See [x](docs/here.md?plain=1), [y](src/*.py), [z](../../../../up.md).", ["../../../../up.md, which"]),
         ("# Why\nSee [x](docs/here.md#some-words), [y](#why), `src/new.py`, [z](docs), [o](../queued/other.md).", []),
     ],
 )
 def test_links_that_lead_nowhere_are_a_notice(body: str, words: list[str]) -> None:
-    more = {"docs/here.md": "# Some words\n", ".agents/tasks/queued/other.md": ""}
+    more = {"docs/here.md": "# Some words\n"}
     more[f".agents/tasks/queued/{TWO}.md"] = task_file(TWO)
     body = body.replace("other.md", f"{TWO}.md")
     found = report(task_file(ONE, body=f"{body}\n", paths=["src/"]), more=more)
@@ -259,3 +264,81 @@ def test_a_queued_task_that_no_milestone_lists_is_a_notice() -> None:
     assert [(one.path, "no milestone lists" in one.message) for one in found.notices] == [
         (f".agents/tasks/queued/{TWO}.md", True)
     ]
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "stone", "words"),
+    [
+        pytest.param({"depends_on": [TWO]}, {"status": "cancelled"}, {}, "which is cancelled", id="cancelled"),
+        pytest.param({"depends_on": [TWO]}, {"status": "blocked"}, {}, None, id="blocked only"),
+        pytest.param({}, {"status": "done"}, {"status": "done"}, "its milestone m1 is done", id="milestone done"),
+        pytest.param({}, {"status": "done"}, {"status": "integrating"}, None, id="milestone integrating"),
+    ],
+)
+def test_a_queued_task_that_nobody_can_claim_is_a_notice(
+    one: dict[str, object], two: dict[str, object], stone: dict[str, str], words: str | None
+) -> None:
+    tasks = [task_file(ONE, **one), task_file(TWO, **two)]  # type: ignore[arg-type]
+    found = report(*tasks, plan=1, manifest=[milestone("m1", [ONE, TWO], **stone)])
+    assert faults(found) == []
+    assert [(one.path, bool(words) and str(words) in one.message) for one in found.notices] == (
+        [(QUEUED_ONE, True)] if words else []
+    )
+
+
+@pytest.mark.parametrize(("kind", "count"), [("implementation", 1), ("integration", 0)])
+def test_an_integration_task_of_another_kind_is_a_notice(kind: str, count: int) -> None:
+    found = report(
+        task_file(ONE), task_file(TWO, kind=kind), plan=1, manifest=[milestone("m1", [ONE], integration=TWO)]
+    )
+    assert faults(found) == []
+    assert ["integrates the milestone m1" in one.message for one in found.notices] == [True] * count
+
+
+def test_a_folder_of_tasks_that_keeps_nothing_is_a_notice() -> None:
+    path = ".agents/tasks/done/.gitkeep"
+    found = report(task_file(ONE), more={path: None})
+    assert [(one.path, one.fix) for one in found.notices] == [(path, f"touch {path}")]
+    assert report(task_file(ONE)).notices == ()
+
+
+@pytest.mark.parametrize(
+    ("path", "is_fault", "fix"),
+    [
+        (".agents/swarm.yml", False, "git mv .agents/swarm.yml .agents/swarm.yaml"),
+        (".agents/plan.yaml", False, "git mv .agents/plan.yaml .agents/plan.md"),
+        (".agents/Swarm.yaml", True, "git mv .agents/Swarm.yaml .agents/swarm.yaml"),
+        (".agents/Tasks/x.md", True, "git mv .agents/Tasks .agents/tasks"),
+        (".agents/notes.yml", None, None),
+        (".agents/skills/x.md", None, None),
+        (".agents/manifest.json", None, None),
+    ],
+)
+def test_a_name_that_nobody_reads_but_was_meant_to_be_read(path: str, is_fault: bool | None, fix: str | None) -> None:
+    found = report(task_file(ONE), more={path: "x"})
+    assert [one.fix for one in found.faults] == ([fix] if is_fault else [])
+    assert [one.fix for one in found.notices] == ([fix] if is_fault is False else [])
+
+
+def test_a_command_that_mends_is_quoted() -> None:
+    """Whoever names a file must not write what an operator pastes."""
+    hostile = [".agents/tasks/done/$(id).md", ".agents/tasks/done/a\nb.md"]
+    found = report(more=dict.fromkeys(hostile, (0o100755, "x")))
+    assert {one.path: one.fix for one in found.faults} == {
+        hostile[0]: "git update-index --chmod=-x -- '.agents/tasks/done/$(id).md'",
+        hostile[1]: None,
+    }
+
+
+def test_contents_are_held_a_batch_at_a_time() -> None:
+    """A board may be gigabytes; all of them in one batch would be held at once."""
+    asked: list[int] = []
+
+    class Counting(Files):
+        def read(self, paths: Sequence[str]) -> Sequence[bytes | None]:
+            asked.append(len(paths))
+            return super().read(paths)
+
+    tasks = [task_id(number) for number in range(1, 1301)]
+    assert check(Counting({**board_files(tasks)})).tasks == 1300
+    assert max(asked) <= 512 and len(asked) <= 4

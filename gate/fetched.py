@@ -19,6 +19,7 @@ from claims.git import FETCH, Git, ObjectInfo, ProcessTimedOut
 from claims.ledger import Entry
 from claims.names import ARCHIVE, ObjectId, RefName, TaskId, claim_ref, log_prefix
 from claims.values import dataclass
+from gate import bounds
 from gate.evidence import Facts, Records
 from gate.gather import gather
 from gate.judge import judge, judge_nothing
@@ -40,7 +41,8 @@ _CLAIMS = "refs/gate/"
 class Source:
     """What to fetch: a URL, the refs of base, head and (where there may be one) of GitHub's test merge.
 
-    `config` are settings for git that reach the URL, such as a header with a token.
+    `commit` is the one that head has to be at, where that is known: the one on which the verdict will be put. `config`
+    are settings for git that reach the URL, such as a header with a token.
     """
 
     url: str
@@ -49,24 +51,31 @@ class Source:
     merge: RefName | None = None
     object_format: str = "sha1"
     config: Mapping[str, str] | None = None
+    commit: ObjectId | None = None
 
 
 def judge_fetched(source: Source, facts: Facts, environ: Mapping[str, str]) -> Verdict:
     """Judge; where base moved meanwhile, again, at most three times.
 
-    Raises Conflict `moved` where head moved or base does not stand still; Undecided `remote-unreachable` and whatever
-    judging raises.
+    Raises Conflict `moved` where head moved or base does not stand still; Undecided `remote-unreachable`, `timed-out`,
+    `limits-exceeded` and whatever judging raises.
     """
     with fetching(source, environ) as repository:
         for _ in range(_TRIES):
             base, head, merge = repository.fetch_sides()
+            if source.commit not in (None, head):
+                raise _head_moved(source)
             verdict = _judge_once(repository, facts, base, head, merge)
             base_now, head_now = repository.look_again()
             if head_now != head:
-                raise Conflict("moved", f"{source.head} moved while it was judged", "the run of the new head judges it")
+                raise _head_moved(source)
             if base_now == base:
                 return verdict
     raise Conflict("moved", f"{source.base} moved {_TRIES} times while it was judged", "run the job again")
+
+
+def _head_moved(source: Source) -> Conflict:
+    return Conflict("moved", f"{source.head} moved while it was judged", "the run of the new head judges it")
 
 
 def _judge_once(
@@ -97,14 +106,20 @@ class FetchedRepository(GateRepository):
     def merging(self) -> Git:
         return self._store
 
+    def merges(
+        self, ours: ObjectId, theirs: ObjectId, directory_renames: Sequence[bool]
+    ) -> list[tuple[ObjectId, bool]]:
+        with bounds.at_most(bounds.MERGED):
+            return super().merges(ours, theirs, directory_renames)
+
     def fetch_sides(self) -> tuple[ObjectId, ObjectId, Commit | None]:
         """Fetch base, then head with its objects checked; their commits, and the test merge where there is one."""
         source = self._source
-        self._fetch("fetch.fsckObjects=false", f"+{source.base}:{_BASE}")
+        self._fetch(bounds.HISTORY, f"+{source.base}:{_BASE}", fsck=False)
         heads = [f"+{source.head}:{_HEAD}"]
         if source.merge is not None:
             heads.append(f"+{source.merge}*:{_MERGE}*")
-        self._fetch("fetch.fsckObjects=true", *heads)
+        self._fetch(bounds.HISTORY, *heads)
         found = self._fetched()
         merge = found.get(_MERGE)
         test_merge = self.commit(merge.id) if merge is not None and merge.type == "commit" else None
@@ -113,7 +128,7 @@ class FetchedRepository(GateRepository):
     def look_again(self) -> tuple[ObjectId, ObjectId]:
         """Base and head as they are by now."""
         source = self._source
-        self._fetch("fetch.fsckObjects=false", f"+{source.base}:{_BASE}-now", f"+{source.head}:{_HEAD}-now")
+        self._fetch(bounds.HISTORY, f"+{source.base}:{_BASE}-now", f"+{source.head}:{_HEAD}-now", fsck=False)
         found = self._fetched()
         return _commit(found, RefName(f"{_BASE}-now")), _commit(found, RefName(f"{_HEAD}-now"))
 
@@ -124,9 +139,7 @@ class FetchedRepository(GateRepository):
         """The claims on record for a task: its claim ref, its log, and what was archived of it."""
         prefixes = (claim_ref(task), log_prefix(task), ARCHIVE)
         # Globs, because an exact name that is not there would fail the fetch; what else they match is left alone.
-        self._fetch(
-            "fetch.fsckObjects=true", *(f"+{prefix}*:{_CLAIMS}{prefix.removeprefix('refs/')}*" for prefix in prefixes)
-        )
+        self._fetch(bounds.CLAIMS, *(f"+{prefix}*:{_CLAIMS}{prefix.removeprefix('refs/')}*" for prefix in prefixes))
         listed = {RefName("refs/" + ref.removeprefix(_CLAIMS)): info for ref, info in self._fetched().items()}
         kept = {ref: info for ref, info in listed.items() if ref == claim_ref(task) or ref.startswith(log_prefix(task))}
         check_count(task, len(kept))
@@ -148,22 +161,29 @@ class FetchedRepository(GateRepository):
     def bring(self, blobs: Sequence[ObjectId]) -> None:
         missing = [blob for blob, info in zip(blobs, self.objects.info(blobs), strict=True) if info is None]
         if missing:
-            self._fetch("fetch.fsckObjects=true", *dict.fromkeys(missing))
+            self._fetch(bounds.FILES, *dict.fromkeys(missing))
 
-    def _fetch(self, setting: str, *names: str) -> None:
-        """Raises Undecided `remote-unreachable` and `timed-out`."""
+    def _fetch(self, most: int, *names: str, fsck: bool = True) -> None:
+        """Fetch at most so many bytes.
+
+        Raises Undecided `remote-unreachable`, `timed-out`, `limits-exceeded`, and `evidence-incomplete` where git
+        does not take an object for sound.
+        """
         try:
-            self._store.run(
-                *("-c", setting, *FETCH, _NO_BLOBS, "--stdin", _REMOTE),
-                stdin="".join(f"{name}\n" for name in names).encode("utf-8"),
-                deadline=DEADLINE,
-                network=True,
-            )
+            with bounds.at_most(most):
+                self._store.run(
+                    *("-c", f"fetch.fsckObjects={'true' if fsck else 'false'}", *FETCH, _NO_BLOBS, "--stdin", _REMOTE),
+                    stdin="".join(f"{name}\n" for name in names).encode("utf-8"),
+                    deadline=DEADLINE,
+                    network=True,
+                )
         except ProcessTimedOut:
             raise
         except Undecided as error:
             if error.code != "git-failed":
                 raise
+            if "fsck error" in error.message:
+                raise Undecided("evidence-incomplete", error.message, "make the commits anew with git") from None
             raise Undecided("remote-unreachable", error.message, f"git ls-remote {self._source.url}") from None
         # Objects that came while it ran may be unknown to a reader that looked for them before.
         self.objects.close()

@@ -10,9 +10,10 @@ from typing import TypeAlias
 
 import pytest
 
-from claims.errors import Conflict, Undecided
+from claims.errors import Conflict, SwarmError, Undecided
 from claims.names import Branch, ObjectId, RefName
-from gate import fetched
+from claims.values import replace
+from gate import bounds, fetched
 from gate.evidence import Facts
 from gate.fetched import FetchedRepository, Source, judge_fetched
 from gate.landing import Commit
@@ -181,6 +182,106 @@ def moving(monkeypatch: pytest.MonkeyPatch, moves: Sequence[object]) -> None:
         return real(self)
 
     monkeypatch.setattr(FetchedRepository, "look_again", look_again)
+
+
+@pytest.mark.parametrize("at", ["HEAD", "HEAD~1"])
+def test_head_has_to_be_at_the_commit_that_the_verdict_is_for(tmp_path: Path, at: str) -> None:
+    _, work, source = place(tmp_path, None)
+    push(work)
+    told = replace(source, commit=ObjectId(work.git("rev-parse", at)))
+    if at == "HEAD":
+        assert judged(told).word == "pass"
+        return
+    assert refused(told, Conflict) == "moved"
+
+
+def refused(source: Source, kind: type[SwarmError] = Undecided) -> str:
+    """The code with which judging ends."""
+    with pytest.raises(kind) as caught:
+        judged(source)
+    return caught.value.code
+
+
+def test_what_is_asked_and_answered_does_not_grow(tmp_path: Path, server: HttpOrigin) -> None:
+    """Not with the size of files, nor with the number of other tasks' claims."""
+    hub, work, source = place(tmp_path, server)
+    push(work)
+    requests, size = cost(server, source)
+    # Base, head, claims and files: to say hello, to list, to fetch. The second look fetches nothing.
+    assert requests <= 4 * 3 + 2
+    work.commit({"src/large.txt": os.urandom(1_000_000).hex()}, "Larger")
+    push(work)
+    blob = hub.blob("x")
+    log = (f"create refs/swarm/claim-log/{task_id(9)}/{number} {blob}\n" for number in range(500))
+    hub.git("update-ref", "--stdin", input="".join(log))
+    more_requests, more_size = cost(server, source)
+    assert more_requests == requests
+    assert more_size < size + 4_000
+
+
+def cost(server: HttpOrigin, source: Source) -> tuple[int, int]:
+    """The requests of one judgement, and the bytes that answered them."""
+    server.clear_requests()
+    assert judged(source).word == "pass"
+    return len(server.requests), sum(request.bytes_out for request in server.requests)
+
+
+@pytest.mark.parametrize("bound", ["HISTORY", "FILES", "CLAIMS", "MERGED"])
+@pytest.mark.parametrize("size", [20_000_000, 300])
+def test_no_more_is_fetched_than_is_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str, size: int
+) -> None:
+    hub, work, source = place(tmp_path, None)
+    work.commit({"src/old.txt": "new\n" + "old\n" * 9, ".agents/proposals/P-20260814-00000001.md": LARGE}, "Edit")
+    push(work)
+    hub.commit({"src/old.txt": "old\n" * 9 + "base\n"}, "Base edits the same file")
+    monkeypatch.setattr(bounds, bound, size)
+    if size > 300:
+        assert judged(source).word == "fail", "a proposal that large is none"
+    else:
+        assert refused(source) == "limits-exceeded"
+
+
+@pytest.mark.parametrize("count", [1_000, 1_001])
+def test_a_thousand_records_are_looked_at(tmp_path: Path, count: int) -> None:
+    hub, work, source = place(tmp_path, None)
+    push(work)
+    blob = hub.blob("no record\n")
+    log = (f"create refs/swarm/claim-log/{TASK}/{number} {blob}\n" for number in range(count - 1))
+    hub.git("update-ref", "--stdin", input="".join(log))
+    if count == 1_000:
+        assert judged(source).word == "pass"
+    else:
+        assert refused(source) == "limits-exceeded"
+
+
+@pytest.mark.parametrize("where", ["base", "head"])
+def test_an_object_that_git_takes_for_unsound(tmp_path: Path, where: str) -> None:
+    """In base's history it is nobody's fault who asks to merge now; in the head's it is."""
+    hub, work, source = place(tmp_path, None)
+    side = hub if where == "base" else work
+    blob = bytes.fromhex(side.blob("twin\n"))
+    data = b"".join(b"100644 twin\0" + blob for _ in range(2))
+    odd = side.git("hash-object", "-w", "--literally", "-t", "tree", "--stdin", input=data)
+    if where == "base":
+        tree = side.git("rev-parse", "main^{tree}")
+        twins = side.git("commit-tree", odd, "-p", "main", "-m", "Twins")
+        side.git("update-ref", "refs/heads/main", side.git("commit-tree", tree, "-p", twins, "-m", "Repair"))
+        push(work)
+        assert judged(source).word == "pass"
+        return
+    twins = side.git("commit-tree", odd, "-p", "HEAD", "-m", "Twins")
+    side.git("reset", "-q", "--soft", side.git("commit-tree", "HEAD^{tree}", "-p", twins, "-m", "Repair"))
+    push(work)
+    assert refused(source) == "evidence-incomplete"
+
+
+def test_a_server_that_does_not_answer(tmp_path: Path, server: HttpOrigin, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, work, source = place(tmp_path, server)
+    push(work)
+    monkeypatch.setattr(fetched, "DEADLINE", 0.5)
+    server.stall(5, service="fetch")
+    assert refused(source) == "timed-out"
 
 
 def test_nobody_home(tmp_path: Path) -> None:

@@ -49,6 +49,7 @@ LAYERS = (
     "gate.rules",
     "gate.judge",
     "gate.trees",
+    "gate.bounds",
     "gate.repository",
     "gate.gather",
     "gate.records",

@@ -146,9 +146,9 @@ class Git:
             process = self._start(args, stdin=questions.fileno(), stderr=subprocess.DEVNULL)
         assert process.stdout is not None
         # The pipe ends where the process does, so that a read without a deadline of its own ends with it.
+        began = time.monotonic()
         timer = threading.Timer(deadline, _signal_group, [process])
         timer.start()
-        began = time.monotonic()
         try:
             out = process.stdout.read(most + 1)
             if len(out) <= most:

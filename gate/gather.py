@@ -20,7 +20,7 @@ from gate.landing import Commit, Landing, compute, nothing_lands
 from gate.paths import Judged, paths_to_judge
 from gate.repository import GateRepository
 from gate.rules.entries_ordinary import resolved
-from gate.tree import FOLDER, LINK, SUBMODULE, Change, Entry, folders_of
+from gate.tree import FOLDER, LINK, SUBMODULE, Change, Entry, folders_of, folders_of_all
 from gate.trees import Trees
 
 K = TypeVar("K")
@@ -249,9 +249,7 @@ def _folders(trees: Trees, tree: ObjectId, judged: Iterable[Judged]) -> dict[byt
     """The names in every folder of the landing tree that a path which base lacks lies in or below."""
     new = {one.path for one in judged if one.change.before is None and one.change.after is not None}
     trees.load_paths(tree, new)
-    return {
-        folder: trees.names_in(tree, folder) for folder in sorted({one for path in new for one in folders_of(path)})
-    }
+    return {folder: trees.names_in(tree, folder) for folder in sorted(folders_of_all(new))}
 
 
 def _proposals(repository: GateRepository, judged: Iterable[Judged]) -> dict[bytes, bytes | None]:

@@ -12,7 +12,7 @@ from typing import Protocol
 from claims.errors import Undecided
 from claims.names import ObjectId
 from claims.values import dataclass, field
-from gate.tree import Change, Entry, by_path
+from gate.tree import MAX_PATH, Change, Entry, by_path
 
 #: More paths or commits than these are not judged.
 MAX_PATHS = 50_000
@@ -215,3 +215,5 @@ def _check_limits(found: Landing) -> None:
     if len(paths) > MAX_PATHS:
         message = f"{len(paths)} changed paths; {MAX_PATHS} are judged"
         raise Undecided("limits-exceeded", message, "split the pull request")
+    if any(len(path) > MAX_PATH for path in paths):
+        raise Undecided("limits-exceeded", f"a path of over {MAX_PATH} bytes", "shorten it")

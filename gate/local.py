@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 
 from claims.arbiter import Arbiter
-from claims.errors import Conflict, Usage
-from claims.git import printable
+from claims.errors import Conflict, SwarmError, Undecided, Usage
+from claims.git import ANY_END, printable
 from claims.names import Branch, ObjectId, TaskId
 from claims.session import Session
 from claims.values import dataclass
@@ -69,7 +69,16 @@ def resolve(session: Session, revision: str) -> ObjectId:
     for info in session.objects.info([f"{name}^{{commit}}" for name in names]):
         if info is not None and info.type == "commit":
             return info.id
-    raise Usage("usage", f"{printable(revision)!r} names no commit here", "git fetch, or git rev-parse REV")
+    raise _no_commit(session, revision)
+
+
+def _no_commit(session: Session, revision: str) -> SwarmError:
+    """Why a revision cannot be had: a ref may name what is not here, as in a broken or partial clone."""
+    named = session.git.run("rev-parse", "--verify", "--quiet", "--end-of-options", revision, ok=ANY_END)
+    if named.code == 0 and session.objects.info([named.out.decode("ascii", "replace").strip()])[0] is None:
+        message = f"{printable(revision)} names a commit that is not here"
+        return Undecided("evidence-incomplete", message, "git fetch, or git fsck")
+    return Usage("usage", f"{printable(revision)!r} names no commit here", "git fetch, or git rev-parse REV")
 
 
 def _is_full(revision: str) -> bool:

@@ -13,6 +13,9 @@ LINK = 0o120000
 SUBMODULE = 0o160000
 FOLDER = 0o040000
 
+#: Bytes of a path that are looked at: no system opens a longer one.
+MAX_PATH = 4096
+
 
 class Entry(NamedTuple):
     """What a path holds: a mode as git writes it, and an object id."""
@@ -44,6 +47,19 @@ def folders_of(path: bytes) -> list[bytes]:
     """Every folder above a path, the root (empty) first."""
     parts = path.split(b"/")
     return [b"/".join(parts[:number]) for number in range(len(parts))]
+
+
+def folders_of_all(paths: Iterable[bytes]) -> set[bytes]:
+    """Every folder above one of the paths, in time that does not grow with how deep the ones they share lie."""
+    found: set[bytes] = set()
+    for path in paths:
+        folder = path
+        while folder:
+            folder = folder.rpartition(b"/")[0]
+            if folder in found:
+                break
+            found.add(folder)
+    return found
 
 
 def _escaped(char: str) -> str:

@@ -8,7 +8,7 @@ from claims.errors import Undecided
 from claims.git import Objects
 from claims.git_tree import tree_entries
 from claims.names import ObjectId
-from gate.tree import FOLDER, SUBMODULE, Entry, folders_of
+from gate.tree import FOLDER, MAX_PATH, SUBMODULE, Entry, folders_of_all
 
 #: The largest tree object that is read.
 MAX_TREE = 64 * 1024 * 1024
@@ -31,6 +31,7 @@ class Trees:
         self._objects = objects
         self._entries: dict[ObjectId, Entries] = {}
         self._by_name: dict[ObjectId, Mapping[bytes, Entry]] = {}
+        self._folders: dict[tuple[ObjectId, bytes], ObjectId | None] = {}
         self._malformed: dict[tuple[ObjectId, ObjectId], list[tuple[bytes, str]]] = {}
         self._size = 0
 
@@ -62,19 +63,29 @@ class Trees:
 
     def at(self, tree: ObjectId, path: bytes) -> Entry | None:
         """What a path holds below a tree; None where nothing is there. The root (empty) is a folder."""
-        entry = Entry(FOLDER, tree)
-        for part in path.split(b"/") if path else ():
-            found = self.by_name(entry.id).get(part) if entry.mode == FOLDER else None
-            if found is None:
-                return None
-            entry = found
-        return entry
+        if not path:
+            return Entry(FOLDER, tree)
+        folder, _, name = path.rpartition(b"/")
+        found = self._folder(tree, folder) if not path.startswith(b"/") else None
+        return self.by_name(found).get(name) if found is not None else None
+
+    def _folder(self, tree: ObjectId, folder: bytes) -> ObjectId | None:
+        """The tree at a path, from the nearest folder above it that is known."""
+        unknown: list[bytes] = []
+        while folder and (tree, folder) not in self._folders:
+            unknown.append(folder)
+            folder = folder.rpartition(b"/")[0]
+        found = self._folders[tree, folder] if folder else tree
+        for path in reversed(unknown):
+            entry = self.by_name(found).get(path.rpartition(b"/")[2]) if found is not None else None
+            found = entry.id if entry is not None and entry.mode == FOLDER else None
+            self._folders[tree, path] = found
+        return found
 
     def load_paths(self, tree: ObjectId, paths: Iterable[bytes]) -> None:
         """Read every folder above the paths, a batch for each level, so that `at` needs to read nothing more."""
-        folders = {folder for path in paths for folder in folders_of(path)}
         levels: dict[int, list[bytes]] = {}
-        for folder in folders:
+        for folder in folders_of_all(paths):
             levels.setdefault(folder.count(b"/") + 1 if folder else 0, []).append(folder)
         for level in sorted(levels):
             found = (self.at(tree, folder) for folder in levels[level])
@@ -129,6 +140,8 @@ class Trees:
                     was = known.get(name)
                     if entry.mode == FOLDER and was != entry:
                         path = folder + b"/" + name if folder else name
+                        if len(path) > MAX_PATH:
+                            raise Undecided("limits-exceeded", f"a path of over {MAX_PATH} bytes", "shorten it")
                         below.append((path, was.id if was is not None and was.mode == FOLDER else None, entry.id))
             level = below
         return sorted(found)

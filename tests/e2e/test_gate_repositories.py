@@ -1,0 +1,306 @@
+"""The repository around a pull request is hostile or broken: that never makes a pass of what fails, nor a traceback."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Callable
+from hashlib import sha1, sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from claims.arbiter.local import LocalArbiter
+from claims.errors import SwarmError, Undecided
+from claims.names import Branch
+from claims.session import Options, open_session
+from gate import landing, repository
+from gate.evidence import Facts
+from gate.local import Request, judge_locally
+from tests.e2e.test_environment_git import of_another
+from tests.support.board import board_files, moved, task_file, task_id
+from tests.support.git_wrapper import GitWrapper
+from tests.support.repo import Repo, clone, init
+from tests.support.swarm import swarm, swarm_gate
+
+TASK = task_id(1)
+BRANCH = "agent/one"
+FILE = task_file(TASK, paths=["src/"])
+OUTSIDE = "docs/x.md"
+QUEUED, DONE = f".agents/tasks/queued/{TASK}.md", f".agents/tasks/done/{TASK}.md"
+
+
+def stage(folder: Path, honest: bool = True) -> Repo:
+    """A repository without a remote: base moved on, and a branch did its task; dishonest, it touched more than that."""
+    repo = init(folder, {**board_files([FILE]), "src/a.py": "a\n" * 9})
+    repo.branch(BRANCH)
+    swarm(repo, "claim", TASK, "--agent", "one", ok=True)
+    repo.commit({"src/a.py": "b\n" + "a\n" * 9}, "Work")
+    if not honest:
+        repo.commit({OUTSIDE: "outside\n"}, "Outside")
+        repo.commit({OUTSIDE: None}, "Restored")
+    repo.commit(moved(FILE, "done"), "Finish")
+    repo.commit({"src/a.py": "a\n" * 9 + "c\n"}, "Base moves on", branch="main")
+    return repo
+
+
+def told(repo: Repo, env: dict[str, str | None] | None = None, head: str = BRANCH) -> dict[str, Any]:
+    """The verdict, an error among them; whatever it is, it is said in the way that it should be."""
+    result = swarm_gate(repo, "pr", "--base", "main", "--head", head, "--head-branch", BRANCH, "--json", env=env)
+    value = result.json if result.out else {"verdict": "error", "error": result.error}
+    assert isinstance(value, dict)
+    assert (result.code, value["verdict"]) in [(0, "pass"), (1, "fail"), (3, "error")], result
+    assert "Traceback" not in result.err and "unexpected" not in result.err, result
+    return value
+
+
+def error_of(verdict: dict[str, Any]) -> str:
+    assert verdict["verdict"] == "error", verdict
+    code = verdict["error"]["code"]
+    assert isinstance(code, str)
+    return code
+
+
+@pytest.fixture(params=[True, False], ids=["honest", "dishonest"])
+def work(request: pytest.FixtureRequest, tmp_path: Path) -> Repo:
+    return stage(tmp_path / "work", request.param)
+
+
+def as_it_should_be(repo: Repo) -> dict[str, Any]:
+    verdict = told(repo)
+    dishonest = "Outside" in repo.git("log", "--format=%s", BRANCH)
+    assert verdict["verdict"] == ("fail" if dishonest else "pass")
+    return verdict
+
+
+def test_variables_of_another_repository(work: Repo, tmp_path: Path) -> None:
+    elsewhere = init(tmp_path / "elsewhere", {"README.md": "Another.\n"})
+    before = elsewhere.snapshot()
+    more = {"GIT_ATTR_SOURCE": "HEAD", "GIT_NO_LAZY_FETCH": "0", "GIT_ALLOW_PROTOCOL": "file", "GIT_FLUSH": "0"}
+    expected = as_it_should_be(work)
+    assert told(work, {**of_another(elsewhere), **more}) == expected
+    assert elsewhere.snapshot() == before
+
+
+def test_settings_and_attributes(work: Repo, tmp_path: Path) -> None:
+    """Of the clone and of the user: none may matter, nothing they name may run."""
+    expected = as_it_should_be(work)
+    ran = tmp_path / "ran"
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ntouch '{ran}'\nexit 1\n")
+    program.chmod(0o755)
+    hooks = tmp_path / "hooks"
+    hooks.mkdir()
+    settings = {
+        **dict.fromkeys(("core.fsmonitor", "diff.external", "merge.lie.driver", "core.sshCommand"), str(program)),
+        "core.hooksPath": str(hooks),
+        "merge.default": "lie",
+        "filter.lie.clean": str(program),
+        "merge.renames": "false",
+        "merge.directoryRenames": "false",
+        "merge.renameLimit": "1",
+        "diff.renames": "copies",
+        "diff.ignoreSubmodules": "all",
+        "diff.noprefix": "true",
+        "core.quotePath": "false",
+        "core.abbrev": "4",
+        "core.ignoreCase": "true",
+        "core.precomposeUnicode": "true",
+        "log.showSignature": "true",
+    }
+    for name in ("post-checkout", "reference-transaction"):
+        (hooks / name).symlink_to(program)
+    for name, value in settings.items():
+        work.git("config", name, value)
+    for path in (work.git_path("info/attributes"), work.path / ".gitattributes"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("* merge=lie diff=lie filter=lie\n")
+    assert told(work) == expected
+    assert not ran.exists()
+
+
+def hides_by_replacing_the_commit(repo: Repo) -> None:
+    first = repo.git("rev-parse", "main~1")
+    repo.git("replace", f"{BRANCH}~2", repo.git("commit-tree", f"{BRANCH}~3^{{tree}}", "-p", first, "-m", "Nothing"))
+
+
+def hides_by_replacing_the_task(repo: Repo) -> None:
+    """Base's file would grant what the branch touched, and so would the one that lands."""
+    for name in (f"main:{QUEUED}", f"{BRANCH}:{DONE}"):
+        text = repo.cat(name).decode().replace("- src/", "- src/\n    - docs/")
+        repo.git("replace", repo.git("rev-parse", name), repo.blob(text))
+
+
+def hides_by_a_graft(repo: Repo) -> None:
+    grafts = repo.git_path("info/grafts")
+    grafts.parent.mkdir(exist_ok=True)
+    grafts.write_text(f"{repo.git('rev-parse', BRANCH)} {repo.git('rev-parse', 'main~1')}\n")
+
+
+def hides_by_a_false_boundary(repo: Repo) -> None:
+    """As a shallow clone whose history ends at the work."""
+    repo.git_path("shallow").write_text(repo.git("rev-parse", f"{BRANCH}~1") + "\n")
+
+
+@pytest.mark.parametrize(
+    "hide", [hides_by_replacing_the_commit, hides_by_replacing_the_task, hides_by_a_graft, hides_by_a_false_boundary]
+)
+def test_what_the_clone_tells_of_its_history(hide: Callable[[Repo], None], tmp_path: Path) -> None:
+    repo = stage(tmp_path / "work", honest=False)
+    expected = as_it_should_be(repo)
+    before = as_git_has_it(repo)
+    hide(repo)
+    assert as_git_has_it(repo) != before, "git itself is not led astray"
+    assert told(repo) == expected
+
+
+def as_git_has_it(repo: Repo) -> tuple[str, str]:
+    return repo.git("log", "--format=%s %T", BRANCH), repo.git("cat-file", "blob", f"main:{QUEUED}")
+
+
+@pytest.mark.parametrize("name", ["it's", 'a "quoted" one', "semi;colon:and", "back\\slash", "caf\udce9", "#hash"])
+def test_a_path_that_git_would_read_otherwise(name: str, tmp_path: Path) -> None:
+    repo = stage(tmp_path / name / "work", honest=False)
+    assert told(repo)["verdict"] == "fail"
+    shared = clone(repo.path, tmp_path / name / "shared", "--shared")
+    shared.git("fetch", "-q", "origin", "+refs/heads/*:refs/heads/*", "+refs/swarm/*:refs/swarm/*", "--update-head-ok")
+    assert told(shared)["verdict"] == "fail"
+
+
+def test_borrowed_objects_that_are_gone(work: Repo, tmp_path: Path) -> None:
+    shared = clone(work.path, tmp_path / "shared", "--shared", "--no-checkout")
+    shared.git("fetch", "-q", "origin", "+refs/heads/*:refs/heads/*", "--update-head-ok")
+    work.path.rename(tmp_path / "moved")
+    assert error_of(told(shared)) == "evidence-incomplete"
+
+
+@pytest.mark.parametrize("damage", ["gone", "empty"])
+def test_whatever_object_is_damaged_nothing_passes_for_it(work: Repo, damage: str) -> None:
+    """An honest branch may fail for it: what cannot be read is no claim."""
+    expected = in_this_process(work)
+    outcomes = set()
+    for path in sorted((work.path / ".git" / "objects").glob("??/*")):
+        aside = path.rename(path.with_suffix(".aside"))
+        if damage == "empty":
+            path.touch()
+        outcomes.add(in_this_process(work))
+        aside.replace(path)
+    assert expected in outcomes and "error" in outcomes
+    assert expected == "pass" or "pass" not in outcomes
+
+
+def in_this_process(repo: Repo) -> str:
+    """The verdict, `error` where it could not be decided."""
+    try:
+        session = open_session(Options(directory=repo.path, base="main"), os.environ)
+        try:
+            facts = Facts(Branch("main"), session.clock(), Branch(BRANCH))
+            return judge_locally(session, LocalArbiter(session), Request("main", BRANCH), facts, os.environ).word
+        finally:
+            session.objects.close()
+    except SwarmError:
+        return "error"
+
+
+def test_more_paths_than_are_judged(tmp_path: Path) -> None:
+    repo = stage(tmp_path / "work")
+    blob = repo.blob("x\n")
+    files = (f"M 100644 {blob} src/n{number // 250}/{number % 250}\n" for number in range(60_000))
+    fast_import(repo, "".join(files))
+    assert error_of(told(repo)) == "limits-exceeded"
+
+
+@pytest.mark.parametrize("more", [0, 1])
+@pytest.mark.parametrize(("limit", "most"), [("MAX_PATHS", 4), ("MAX_COMMITS", 3)])
+def test_as_many_as_are_judged(
+    limit: str, most: int, more: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The branch has two commits, which change a file and move another; here comes a third."""
+    monkeypatch.setattr(landing, limit, most)
+    repo = stage(tmp_path / "work")
+    repo.commit({"src/b.py": "b\n", **({"src/c.py": "c\n"} if more and limit == "MAX_PATHS" else {})}, "Third")
+    if more and limit == "MAX_COMMITS":
+        repo.commit({"src/b.py": "c\n"}, "Fourth")
+    assert in_this_process(repo) == ("error" if more else "pass")
+
+
+@pytest.mark.parametrize("count", [1_000, 1_001])
+def test_as_many_records_as_are_looked_at(count: int, tmp_path: Path) -> None:
+    repo = stage(tmp_path / "work")
+    blob = repo.blob("no record\n")
+    log = (f"create refs/swarm/claim-log/{TASK}/{number} {blob}\n" for number in range(count))
+    repo.git("update-ref", "--stdin", input="".join(log))
+    verdict = told(repo)
+    assert verdict["verdict"] == "pass" if count == 1_000 else error_of(verdict) == "limits-exceeded"
+
+
+@pytest.mark.parametrize("size", [200_000, 300_000])
+def test_a_task_file_as_large_as_is_read(size: int, tmp_path: Path) -> None:
+    repo = stage(tmp_path / "work")
+    repo.commit({DONE: repo.cat(f"{BRANCH}:{DONE}") + b"x" * size + b"\n"}, "Notes")
+    verdict = told(repo)
+    assert verdict["verdict"] == "pass" if size == 200_000 else error_of(verdict) == "limits-exceeded"
+
+
+def fast_import(repo: Repo, changes: str) -> None:
+    """A commit on the branch, its tree as fast-import takes it."""
+    head = f"commit refs/heads/{BRANCH}\ncommitter A <a@example.invalid> 1786699800 +0000\ndata 0\n"
+    repo.git("fast-import", "--quiet", input=f"{head}from refs/heads/{BRANCH}^0\n{changes}")
+
+
+@pytest.mark.parametrize("depth", [1, 1_000])
+@pytest.mark.parametrize("top", ["src", "docs"])
+def test_folders_in_folders(top: str, depth: int, tmp_path: Path) -> None:
+    repo = stage(tmp_path / "work")
+    nested(repo, top, depth)
+    assert told(repo)["verdict"] == ("pass" if top == "src" else "fail")
+
+
+@pytest.mark.parametrize("depth", [2_043, 2_044, 3_000])
+def test_a_path_that_no_system_opens(depth: int, tmp_path: Path) -> None:
+    """It is `src/deep`, `/d` for each folder, and `/f`."""
+    repo = stage(tmp_path / "work")
+    nested(repo, "src", depth)
+    verdict = told(repo)
+    if depth == 2_043:
+        assert verdict["verdict"] == "pass"
+    else:
+        assert error_of(verdict) == "limits-exceeded"
+
+
+def nested(repo: Repo, top: str, depth: int) -> None:
+    """Commit a file below so many folders, each the only thing in the one above it."""
+    entry = b"100644 f\0" + bytes.fromhex(repo.blob("x\n"))
+    for _ in range(depth):
+        tree = stored(repo, entry)
+        entry = b"40000 d\0" + tree
+    fast_import(repo, f"M 040000 {stored(repo, entry).hex()} {top}/deep\n")
+
+
+def stored(repo: Repo, tree: bytes) -> bytes:
+    """Write a tree of one entry; its id."""
+    data = b"tree %d\0" % len(tree) + tree
+    made = (sha1 if len(tree.partition(b"\0")[2]) == 20 else sha256)(data)
+    path = repo.path / ".git" / "objects" / made.hexdigest()[:2] / made.hexdigest()[2:]
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(zlib.compress(data, 0))
+    return made.digest()
+
+
+@pytest.mark.parametrize("command", ["merge-tree", "rev-list", "merge-base", "diff-tree"])
+def test_a_git_that_never_ends(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo = stage(tmp_path / "work")
+    wrapper = GitWrapper(tmp_path / "wrapper")
+    monkeypatch.setenv("PATH", wrapper.env["PATH"])
+    assert in_this_process(repo) == "pass"
+    wrapper.pause("before", command)
+    monkeypatch.setattr(repository, "DEADLINE", 0.5)
+    session = open_session(Options(directory=repo.path, base="main"), os.environ)
+    facts = Facts(Branch("main"), session.clock(), Branch(BRANCH))
+    try:
+        with pytest.raises(Undecided) as caught:
+            judge_locally(session, LocalArbiter(session), Request("main", BRANCH), facts, os.environ)
+    finally:
+        session.objects.close()
+    assert caught.value.code == "timed-out"

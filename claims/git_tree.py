@@ -32,6 +32,16 @@ class GitTree:
         self._session = session
         self._commit = commit
         self._folders: dict[str, dict[str, Entry] | None] = {}
+        self._brought: tuple[str, ...] = ()
+
+    def bring_below(self, folder: str) -> None:
+        """In a partial clone, fetch what is missing of the files below a folder, at once, however they are read then.
+
+        Raises Undecided `remote-unreachable`, and `evidence-incomplete` where no remote is asked.
+        """
+        if self._session.partial_clone and self._listed(folder) is not None:
+            self._bring(sorted(self._missing_below([folder])))
+            self._brought = (*self._brought, f"{folder}/")
 
     def list(self, folder: str) -> tuple[Entry, ...] | None:
         listed = self._listed(folder)
@@ -105,9 +115,14 @@ class GitTree:
 
     def _fetch_missing(self, paths: Sequence[str]) -> None:
         """Ask the remote for the blobs that a partial clone lacks, all in one fetch instead of one each."""
+        if all(path.startswith(self._brought) for path in paths):
+            return
         self._list_folders_of(paths)
         wanted = {name for name in map(self._name_of, dict.fromkeys(paths)) if name is not None}
-        missing = sorted(wanted & self._missing_below({path.rpartition("/")[0] for path in paths})) if wanted else []
+        if wanted:
+            self._bring(sorted(wanted & self._missing_below({path.rpartition("/")[0] for path in paths})))
+
+    def _bring(self, missing: Sequence[str]) -> None:
         if not missing:
             return
         remote = self._session.remote or self._session.remote_left_out

@@ -37,7 +37,7 @@ _KINDS = {
 #: The codes of what is wrong with one file.
 _TOLD = ("limits-exceeded", "malformed-task", "malformed-config", "malformed-plan", "malformed-manifest")
 #: Files that are read in one batch: their contents are held no longer than it takes to read what they say.
-_BATCH = 512
+_BATCH = 128
 
 
 @dataclass(frozen=True, slots=True)

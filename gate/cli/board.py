@@ -9,6 +9,7 @@ import click
 
 from claims import git
 from claims.board.board import TreeReader
+from claims.board.survey import TOP
 from claims.board.whole import Remark, Report, check
 from claims.board.worktree import WorkTree
 from claims.cli import options, render
@@ -55,7 +56,9 @@ def command(context: click.Context, rev: str | None) -> None:
 
 def _reader(session: Session, revision: str | None) -> TreeReader:
     if revision is not None:
-        return GitTree(session, resolve(session, revision))
+        tree = GitTree(session, resolve(session, revision))
+        tree.bring_below(TOP)
+        return tree
     return WorkTree(str(git.working_tree(session.git)))
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.board import board_files, milestone, moved, task_file, task_id
+from tests.support.git_wrapper import GitWrapper
 from tests.support.repo import Repo, clone, init, origin
 from tests.support.swarm import swarm_gate
 
@@ -127,3 +128,16 @@ def test_a_path_that_is_not_utf8_is_given_with_escapes(work: Repo, args: list[st
     assert result.code == 1
     paths = {one["path"] for one in result.json["findings"] if one["rule"] == "board-valid"}
     assert paths == {".agents/tasks/queued/x\\xff.md"}
+
+
+def test_a_partial_clone_fetches_the_board_at_once(tmp_path: Path) -> None:
+    """Though it is read a batch at a time."""
+    tasks = [task_id(number) for number in range(1, 301)]
+    bare = origin(tmp_path / "origin.git", board_files(tasks))
+    bare.git("config", "uploadpack.allowFilter", "true")
+    bare.git("config", "uploadpack.allowAnySHA1InWant", "true")
+    partial = clone(bare, tmp_path / "partial", "--filter=blob:none", "--no-checkout")
+    wrapper = GitWrapper(tmp_path / "wrapped")
+    found = swarm_gate(partial, "board", "--rev", "origin/main", "--json", env=wrapper.env, ok=True).json
+    assert (found["tasks"], found["findings"], found["notices"]) == (300, [], [])
+    assert len([call for call in wrapper.log if "fetch" in call.argv]) == 1

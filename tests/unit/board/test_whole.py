@@ -339,6 +339,6 @@ def test_contents_are_held_a_batch_at_a_time() -> None:
             asked.append(len(paths))
             return super().read(paths)
 
-    tasks = [task_id(number) for number in range(1, 1301)]
-    assert check(Counting({**board_files(tasks)})).tasks == 1300
-    assert max(asked) <= 512 and len(asked) <= 4
+    tasks = [task_id(number) for number in range(1, 301)]
+    assert check(Counting({**board_files(tasks)})).tasks == 300
+    assert max(asked) <= 128 and len(asked) <= 4

@@ -65,8 +65,7 @@ class Mutation:
 
 
 _JUDGED = "def judge(evidence: Evidence) -> Ruling:\n"
-#: `claim-signed` finds nothing until claims are signed, so that nothing can be taken away.
-_NAMES = [id_of(rule).replace("-", "_") for rule in RULES if id_of(rule) != "claim-signed"]
+_NAMES = [id_of(rule).replace("-", "_") for rule in RULES]
 _RULES = tuple(
     Mutation(f"rule {name.replace('_', '-')}", f"rules/{name}.py", _JUDGED, f"{_JUDGED}    return Ruling()\n")
     for name in _NAMES
@@ -99,16 +98,44 @@ _CONTRACT = (
     Mutation(
         "landing: a repository of its own", "repository.py", "        yield git\n", "        yield _users(objects)\n"
     ),
+    *(
+        Mutation(
+            f"landing: {what} off",
+            "repository.py",
+            "        yield git\n",
+            f"        _take_over({path!r}, objects.parent, git)\n        yield git\n",
+        )
+        for what, path in (
+            ("attributes", "info/attributes"),
+            ("grafts", "info/grafts"),
+            ("replace refs", "refs/replace"),
+        )
+    ),
+    Mutation("landing: parents of the test merge", "landing.py", "merge_ref.parents == (base, head)", "True"),
+    Mutation("landing: submodules are not ignored", "repository.py", "submodules=none", "submodules=all"),
 )
 MUTATIONS = (*_RULES, *_CONTRACT)
 
-#: For the last of them: git in the user's own repository, with whatever is in force there.
+#: For some of them: git in the user's own repository, with whatever is in force there, or with one thing taken over.
 _USERS = """
 
 def _users(objects: Path) -> Git:
     git = Git(objects.parent, os.environ)
     del git.environ["GIT_NO_REPLACE_OBJECTS"]
     return git
+
+
+def _take_over(path: str, theirs: Path, git: Git) -> None:
+    import shutil
+
+    if not (theirs / path).exists():
+        return
+    if path == "refs/replace":
+        del git.environ["GIT_NO_REPLACE_OBJECTS"]
+        shutil.copytree(theirs / path, git.directory / path)
+    else:
+        (git.directory / path).parent.mkdir(exist_ok=True)
+        shutil.copy(theirs / path, git.directory / path)
 """
 
 
@@ -125,7 +152,7 @@ def notice(mutation: Mutation, paths: Sequence[str], repositories: Path) -> list
         source = file.read_text("utf-8")
         if source.count(mutation.before) != 1:
             raise NoMutation(f"{mutation.what}: {mutation.before!r} stands {source.count(mutation.before)} times")
-        more = _USERS if "_users(" in mutation.after else ""
+        more = _USERS if "_users(" in mutation.after or "_take_over(" in mutation.after else ""
         file.write_text(source.replace(mutation.before, mutation.after) + more, "utf-8")
         if not paths:
             return []

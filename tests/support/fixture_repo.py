@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from claims.arbiter.local import LocalArbiter
-from claims.names import Branch
+from claims.names import ARCHIVE, Branch
 from claims.session import Options, open_session
 from gate.evidence import Facts
 from gate.local import Request, judge_locally
@@ -27,7 +27,7 @@ from tests.support.repo import Repo, init
 
 #: When fixtures are judged. Claims are dated from here.
 NOW = datetime(2026, 8, 14, 12, 0, tzinfo=timezone.utc)
-_BASE, _HEAD, _MERGE = "refs/heads/main", "refs/heads/head", "refs/heads/merge"
+_BASE, _HEAD, MERGE = "refs/heads/main", "refs/heads/head", "refs/heads/merge"
 _FILE, _LINK, _SUBMODULE = "100644", "120000", "160000"
 
 #: Path to mode and object id.
@@ -53,6 +53,7 @@ class _Builder:
     named: dict[str, _Commit] = field(default_factory=dict)
     blobs: dict[bytes, str] = field(default_factory=dict)
     trees: dict[bytes, str] = field(default_factory=dict)
+    archive: Tree = field(default_factory=dict)
 
     def build(self) -> None:
         fixture = self.fixture
@@ -69,15 +70,38 @@ class _Builder:
         self.repo.git("update-ref", _HEAD, self._made(head))
         self.named["head"] = head
         if fixture.test_merge:
-            sides = (word for side in (base, head) for word in ("-p", self._made(side)))
-            tree = self._write(self._named(fixture.test_merge).tree)
-            self.repo.git("update-ref", _MERGE, self.repo.git("commit-tree", tree, *sides, "-m", "Test merge"))
-        if fixture.attributes:
-            path = self.repo.git_path("info/attributes")
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(fixture.attributes)
+            self._test_merge(fixture.test_merge)
         for number, claim in enumerate(fixture.claims):
             self._claim(claim, number)
+        if self.archive:
+            tree = self._write(self.archive)
+            self.repo.git("update-ref", ARCHIVE, self.repo.git("commit-tree", tree, "-m", "Archive"))
+        self._distort()
+
+    def _test_merge(self, given: str | Members) -> None:
+        members: Members = {"tree": given, "parents": ["base", "head"]} if isinstance(given, str) else given
+        parents = (word for name in members["parents"] for word in ("-p", self._made(self._named(name))))
+        tree = self.repo.git("rev-parse", f"{self._made(self._named(members['tree']))}^{{tree}}")
+        self.repo.git("update-ref", MERGE, self.repo.git("commit-tree", tree, *parents, "-m", "Test merge"))
+
+    def _distort(self) -> None:
+        """What this clone has and no other, last: the commands above would go by it, and the gate must not."""
+        made = {name: self._made(commit) for name, commit in self.named.items()}
+        try:
+            grafts = [[made[name], *(made[one] for one in parents)] for name, parents in self.fixture.grafts.items()]
+            replaced = {made[old]: made[new] for old, new in self.fixture.replace.items()}
+        except KeyError as name:
+            raise self._wrong(f"no commit is named {name}") from None
+        for file, text in (
+            ("info/attributes", self.fixture.attributes),
+            ("info/grafts", "".join(" ".join(line) + "\n" for line in grafts)),
+        ):
+            if text:
+                path = self.repo.git_path(file)
+                path.parent.mkdir(exist_ok=True)
+                path.write_text(text)
+        for old, new in replaced.items():
+            self.repo.git("update-ref", f"refs/replace/{old}", new)
 
     def _add(self, members: Members, before: _Commit, title: str) -> _Commit:
         # Without titles the same change on both lines would be one commit: all are of one second.
@@ -142,6 +166,8 @@ class _Builder:
                     raise self._wrong(f"{path}: {old!r} is not there once")
                 text = text.replace(old, new)
             self._put(tree, {path: text})
+        for path, size in members.get("fill", {}).items():
+            self._put(tree, {path: "x" * size})
         for path, target in members.get("links", {}).items():
             tree[path_bytes(path)] = (_LINK, self._blob(path_bytes(target)))
         for path, word in members.get("submodules", {}).items():
@@ -201,6 +227,11 @@ class _Builder:
             ref = f"refs/swarm/claim-log/{task}/{_stamp(ended)}"
         raw = claim.get("raw")
         data = json.dumps(self._record(task, claim, ended)).encode() if raw is None else raw.encode()
+        if claim.get("archived"):
+            assert ended is not None
+            folder = f"{task[len('T-') : len('T-YYYYMM')]}/{task}"
+            self.archive[f"{folder}/{_stamp(ended)}.json".encode()] = (_FILE, self._blob(data))
+            return
         if self.repo.oid(ref) is not None:
             raise self._wrong(f"two claims on {ref}")
         self.repo.git("update-ref", ref, self._blob(data))
@@ -255,7 +286,7 @@ def judge(fixture: Fixture, repo: Repo) -> Verdict:
         return judge_locally(
             session,
             LocalArbiter(session),
-            Request(_BASE, _HEAD, _MERGE if fixture.test_merge else None),
+            Request(_BASE, _HEAD, MERGE if fixture.test_merge else None),
             facts,
             os.environ,
         )

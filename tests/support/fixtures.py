@@ -21,15 +21,17 @@ ROOT = Path(__file__).resolve().parents[2] / "fixtures"
 Members: TypeAlias = Mapping[str, Any]
 
 #: Each member of a fixture that another can take over, and its type.
-_INHERITED: Mapping[str, type] = {
+_INHERITED: Mapping[str, type | tuple[type, ...]] = {
     "board": dict,
     "base": dict,
     "head": list,
     "later_base": list,
     "claims": list,
     "facts": dict,
-    "test_merge": str,
+    "test_merge": (str, dict),
     "attributes": str,
+    "replace": dict,
+    "grafts": dict,
 }
 _BOARD: Mapping[str, tuple[type, ...]] = {
     "tasks": (list,),
@@ -45,6 +47,7 @@ _COMMIT: Mapping[str, type] = {
     "move": dict,
     "write": dict,
     "edit": dict,
+    "fill": dict,
     "links": dict,
     "submodules": dict,
     "modes": dict,
@@ -63,8 +66,10 @@ _CLAIM: Mapping[str, tuple[type, ...]] = {
     "branch_commit": (str,),
     "repository": (int,),
     "closed": (dict,),
+    "archived": (bool,),
     "raw": (str,),
 }
+_TEST_MERGE: Mapping[str, type] = {"tree": str, "parents": list}
 _CLOSED: Mapping[str, type] = {"outcome": str, "ago": int, "by": str, "reason": str}
 _FACTS: Mapping[str, tuple[type, ...]] = {
     "author": (str,),
@@ -87,6 +92,8 @@ _DEFAULTS: Mapping[str, Any] = {
     "facts": {},
     "test_merge": "",
     "attributes": "",
+    "replace": {},
+    "grafts": {},
 }
 _DEFAULT_TASKS: Sequence[Members] = [{"paths": ["src/"]}]
 
@@ -110,10 +117,12 @@ class Fixture:
     later_base: Sequence[Members]
     claims: Sequence[Members]
     facts: Members
-    #: The commit whose tree GitHub's test merge has; empty: there is none.
-    test_merge: str
-    #: The `info/attributes` of the clone that the gate runs in.
+    #: The commit whose tree GitHub's test merge has, or that and its parents; empty: there is none.
+    test_merge: str | Members
+    #: The `info/attributes` of the clone that the gate runs in, its replace refs and its `info/grafts`.
     attributes: str
+    replace: Members
+    grafts: Members
     expect: Members
 
     @property
@@ -174,6 +183,10 @@ def _read(path: str, root: Path) -> dict[str, Any]:
     for number, claim in enumerate(members.get("claims", []), 1):
         _check(f"{path}: claims, the {number}.", claim, _CLAIM)
         _check(f"{path}: claims, the {number}., closed", claim.get("closed", {}), _CLOSED)
+        if claim.get("archived") and "closed" not in claim:
+            raise FixtureError(f"{path}: claims, the {number}.: only what is closed is archived")
+    if isinstance(members.get("test_merge"), dict):
+        _check(f"{path}: test_merge", members["test_merge"], _TEST_MERGE, list(_TEST_MERGE))
     _check_expect(path, members["expect"])
     return dict(members)
 

@@ -47,6 +47,13 @@ class GitTree:
         listed = self._listed(folder)
         return None if listed is None else tuple(listed.values())
 
+    def files(self, folder: str) -> Sequence[str]:
+        if folder in self._folders:
+            return [entry.name for entry in self.list(folder) or () if entry.mode not in _FOLDER_MODES]
+        raw = self._raw(folder) or b""
+        names = [name for mode, name, _ in _split(raw, len(self._commit) // 2) if int(mode, 8) not in _FOLDER_MODES]
+        return [name.decode("utf-8", "surrogateescape") for name in names]
+
     def read(self, paths: Sequence[str]) -> Sequence[bytes | None]:
         if self._session.partial_clone:
             self._fetch_missing(paths)
@@ -102,13 +109,18 @@ class GitTree:
         return self._folders[folder]
 
     def _read_folder(self, folder: str) -> dict[str, Entry] | None:
+        raw = self._raw(folder)
+        if raw is None:
+            return None
+        return {entry.name: entry for entry in parse_tree(raw, len(self._commit) // 2)}
+
+    def _raw(self, folder: str) -> bytes | None:
+        """The folder's tree object; None where there is no such folder."""
         objects = self._session.objects
         info = objects.info([self._name(folder)])[0]
         if info is None or info.type != "tree":
             return None
-        raw = objects.contents([info.id], type="tree", limit=_MAX_TREE)[0]
-        entries = parse_tree(raw or b"", len(self._commit) // 2)
-        return {entry.name: entry for entry in entries}
+        return objects.contents([info.id], type="tree", limit=_MAX_TREE)[0] or b""
 
     def _name(self, path: str) -> str:
         return f"{self._commit}:{path}"
@@ -183,11 +195,15 @@ def tree_entries(raw: bytes, id_size: int) -> list[tuple[int, bytes, ObjectId]]:
 
     Raises Undecided `git-failed` for what is no tree.
     """
-    found = _ENTRY[id_size].findall(raw)
+    return [(int(mode, 8), name, ObjectId(object_id.hex())) for mode, name, object_id in _split(raw, id_size)]
+
+
+def _split(raw: bytes, id_size: int) -> list[tuple[bytes, bytes, bytes]]:
+    found: list[tuple[bytes, bytes, bytes]] = _ENTRY[id_size].findall(raw)
     # What the pattern passed over is no entry.
     if sum(len(mode) + len(name) for mode, name, _ in found) + len(found) * (2 + id_size) != len(raw):
         raise Undecided("git-failed", "a tree object does not read as one")
-    return [(int(mode, 8), name, ObjectId(object_id.hex())) for mode, name, object_id in found]
+    return found
 
 
 def parse_tree(raw: bytes, id_size: int) -> tuple[Entry, ...]:

@@ -6,6 +6,7 @@ The parsers raise ValueError with a line that says what is wrong; callers know t
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import datetime
 from functools import lru_cache
 from typing import NewType
@@ -45,6 +46,12 @@ _BAD_IN_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//")
 def parse_task_id(text: str) -> TaskId:
     """`T-YYYYMMDD-<8 lowercase hex>` with a real date. Raises ValueError."""
     return TaskId(_dated(_TASK_ID, text, "task id", "T-YYYYMMDD-<8 hex digits>"))
+
+
+def task_ids_among(texts: Iterable[str]) -> list[TaskId]:
+    """Those of the texts that `parse_task_id` takes, in order; for the thousands of names of a folder."""
+    matches = map(_TASK_ID.fullmatch, texts)
+    return [TaskId(match[0]) for match in matches if match is not None and _is_real(match[1])]
 
 
 def parse_proposal_id(text: str) -> ProposalId:

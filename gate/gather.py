@@ -95,6 +95,9 @@ class BoardTree:
         entries = self._repository.trees.entries(found.id)
         return tuple(BoardEntry(name.decode("utf-8", "surrogateescape"), mode, id) for name, (mode, id) in entries)
 
+    def files(self, folder: str) -> Sequence[str]:
+        return [entry.name for entry in self.list(folder) or () if entry.mode not in _NO_FILES]
+
     def read(self, paths: Sequence[str]) -> Sequence[bytes | None]:
         found = [self._at(path) for path in paths]
         for path, entry in zip(paths, found, strict=True):

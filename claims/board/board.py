@@ -9,7 +9,7 @@ from claims.board.config import CONFIG_PATH, Config, parse_config
 from claims.board.plan import MANIFEST_PATH, PLAN_PATH, Manifest, Plan, parse_manifest, parse_plan
 from claims.board.task import State, Task, parse_task, task_path
 from claims.errors import Undecided
-from claims.names import ObjectId, TaskId, parse_task_id
+from claims.names import ObjectId, TaskId, task_ids_among
 
 T = TypeVar("T")
 
@@ -44,6 +44,13 @@ class TreeReader(Protocol):
 
     def list(self, folder: str) -> tuple[Entry, ...] | None:
         """The direct children of `folder`; None where there is no such folder."""
+        ...
+
+    def files(self, folder: str) -> Sequence[str]:
+        """The names of the files (and links) in `folder`, as `Entry` has them; none where there is no such folder.
+
+        For a folder of thousands, of which nothing but the names is wanted.
+        """
         ...
 
     def read(self, paths: Sequence[str]) -> Sequence[bytes | None]:
@@ -147,12 +154,15 @@ class Board:
 
     def ids_in(self, state: State) -> tuple[TaskId, ...]:
         """The tasks with a file in the folder of `state`, sorted. Other files are passed over."""
-        entries = self._reader.list(state.folder) or ()
-        return tuple(sorted(task for entry in entries if (task := _task_of(entry)) is not None))
+        return tuple(sorted(self._tasks_in(state)))
 
     def counts(self) -> dict[State, int]:
         """How many tasks each folder holds."""
-        return {state: len(self.ids_in(state)) for state in State}
+        return {state: len(self._tasks_in(state)) for state in State}
+
+    def _tasks_in(self, state: State) -> list[TaskId]:
+        names = self._reader.files(state.folder)
+        return task_ids_among([name[: -len(".md")] for name in names if name.endswith(".md")])
 
     def _task_or_reason(self, task: TaskId, state: State) -> Task | Undecided:
         try:
@@ -198,13 +208,3 @@ def _given(answer: T | Undecided) -> T:
 
 def _places(tasks: Iterable[TaskId]) -> list[str]:
     return [task_path(task, state) for task in tasks for state in State]
-
-
-def _task_of(entry: Entry) -> TaskId | None:
-    """The task whose file `entry` is, or None where it is something else."""
-    if entry.mode in FOLDER_MODES or not entry.name.endswith(".md"):
-        return None
-    try:
-        return parse_task_id(entry.name[: -len(".md")])
-    except ValueError:
-        return None

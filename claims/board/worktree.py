@@ -44,6 +44,10 @@ class WorkTree:
         """See `TreeReader`."""
         return self._within(folder, _entries)
 
+    def files(self, folder: str) -> Sequence[str]:
+        """See `TreeReader`."""
+        return [entry.name for entry in self.list(folder) or () if entry.mode != _FOLDER_MODE]
+
     def read(self, paths: Sequence[str]) -> Sequence[bytes | None]:
         """See `TreeReader`."""
         return [self._read(path) for path in paths]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from claims.board.board import FOLDER_MODES, Entry, TreeReader
+from claims.board.board import TreeReader
 from claims.board.config import CONFIG_PATH
 from claims.board.plan import MANIFEST_PATH, PLAN_PATH
 from claims.board.task import State
@@ -36,11 +36,7 @@ def mentioned(tree: TreeReader) -> frozenset[TaskId]:
 def _paths(tree: TreeReader) -> Iterator[str]:
     yield from _FILES
     for folder in _FOLDERS:
-        yield from (f"{folder}/{entry.name}" for entry in tree.list(folder) or () if _is_file(entry))
-
-
-def _is_file(entry: Entry) -> bool:
-    return entry.name.endswith(".md") and entry.mode not in FOLDER_MODES
+        yield from (f"{folder}/{name}" for name in tree.files(folder) if name.endswith(".md"))
 
 
 def _named_in(data: bytes, own: str) -> Iterator[TaskId]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from claims.board.board import Board, Entry, NotAFile
+from claims.board.board import FOLDER_MODES, Board, Entry, NotAFile
 from claims.board.config import Config, Overlap
 from claims.board.graph import cycles, edges
 from claims.board.node import MAX_FILE
@@ -34,6 +34,9 @@ class Recorded:
         below = [path.removeprefix(folder + "/") for path in self._files if path.startswith(folder + "/")]
         names = {name.partition("/")[0]: 0o040000 if "/" in name else 0o100644 for name in below}
         return tuple(Entry(name, mode, None) for name, mode in names.items()) or None
+
+    def files(self, folder: str) -> Sequence[str]:
+        return [entry.name for entry in self.list(folder) or () if entry.mode not in FOLDER_MODES]
 
     def read(self, paths: Sequence[str]) -> Sequence[bytes | None]:
         self.calls.append(("read", len(paths)))

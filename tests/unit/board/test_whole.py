@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from claims.board.board import Entry, NotAFile
+from claims.board.board import FOLDER_MODES, Entry, NotAFile
 from claims.board.node import MAX_FILE
 from claims.board.whole import Report, check
 from claims.errors import Undecided
@@ -24,22 +24,25 @@ class Files:
     """A tree in memory. A value of None is nothing, a tuple a mode and a content."""
 
     def __init__(self, files: Mapping[str, object]) -> None:
-        self.files = {path: value for path, value in files.items() if value is not None}
+        self.content = {path: value for path, value in files.items() if value is not None}
 
     def list(self, folder: str) -> tuple[Entry, ...] | None:
         found: dict[str, int] = {}
-        for path, value in self.files.items():
+        for path, value in self.content.items():
             if path.startswith(f"{folder}/"):
                 name, _, below = path[len(folder) + 1 :].partition("/")
                 mode = value[0] if isinstance(value, tuple) else 0o100644
                 found[name] = 0o040000 if below else mode
         return tuple(Entry(name, mode, None) for name, mode in sorted(found.items())) or None
 
+    def files(self, folder: str) -> Sequence[str]:
+        return [entry.name for entry in self.list(folder) or () if entry.mode not in FOLDER_MODES]
+
     def read(self, paths: Sequence[str]) -> Sequence[bytes | None]:
         return [self._read(path) for path in paths]
 
     def _read(self, path: str) -> bytes | None:
-        value = self.files.get(path)
+        value = self.content.get(path)
         if isinstance(value, tuple):
             raise NotAFile(path, "folder")
         if value is None:
@@ -50,7 +53,7 @@ class Files:
         return data
 
     def exists(self, paths: Sequence[str]) -> Sequence[bool]:
-        return [path in self.files for path in paths]
+        return [path in self.content for path in paths]
 
 
 def report(*tasks: str, more: Mapping[str, object] | None = None, **board: object) -> Report:

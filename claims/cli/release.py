@@ -12,7 +12,7 @@ from claims.cli.wire import Work, perform
 from claims.operations.left import left_to_pull_request, not_moved
 from claims.operations.release import Unpublished, release
 from claims.operations.result import ClaimResult
-from claims.operations.worktree import uncommitted
+from claims.operations.worktree import asking_status, uncommitted
 from claims.values import replace
 
 
@@ -51,11 +51,12 @@ def command(context: click.Context, task: str | None, reason: str | None, done: 
             result = release(work.session, arbiter_of_unpublished(work.session), wanted, reason, done=done)
         if not done:
             return result
-        notices = (
-            *result.notices,
-            *not_moved(work.session, result.claim),
-            *uncommitted(work.session, result.claim),
-        )
+        with asking_status(work.session) as asked:
+            notices = (
+                *result.notices,
+                *not_moved(work.session, result.claim),
+                *uncommitted(work.session, result.claim, asked),
+            )
         return replace(result, left=left_to_pull_request(work.session, result.claim), notices=notices)
 
     result, notices = perform(context, operate, task)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from claims.arbiter import Arbiter
 from claims.clock import format_instant
 from claims.errors import Conflict, Refused, SwarmError, first_of
+from claims.git import Begun
 from claims.git_tree import board_at
 from claims.ledger import Entry, Ledger, keys_of
 from claims.names import TaskId, claim_ref
@@ -13,7 +14,7 @@ from claims.operations.holding import hashes_here, not_own, not_published
 from claims.operations.left import left_to_pull_request, work_before
 from claims.operations.result import ClaimResult, remaining, state_of
 from claims.operations.support import objections
-from claims.operations.worktree import uncommitted
+from claims.operations.worktree import asking_status, uncommitted
 from claims.record import Claim
 from claims.session import Session
 
@@ -23,6 +24,11 @@ def check(session: Session, arbiter: Arbiter, task: TaskId) -> ClaimResult:
 
     Raises every reason why it is none: gone, another's, expired, only in part there, or no longer what base says.
     """
+    with asking_status(session) as asked:  # in a large working tree that is what takes longest
+        return _check(session, arbiter, task, asked)
+
+
+def _check(session: Session, arbiter: Arbiter, task: TaskId, asked: Begun | None) -> ClaimResult:
     reading = arbiter.read([task])
     ledger, branch = reading.ledger, session.required_branch()
     entry = ledger.held_on(task)
@@ -52,7 +58,7 @@ def check(session: Session, arbiter: Arbiter, task: TaskId) -> ClaimResult:
         notices=(
             *overlap.notices(session, board, task, ledger),
             *work_before(session, ledger, claim, reading.base),
-            *uncommitted(session, claim),
+            *uncommitted(session, claim, asked),
         ),
         left=left_to_pull_request(session, claim),
     )

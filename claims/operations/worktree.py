@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from claims import git
@@ -65,15 +66,31 @@ def _has_one(session: Session, revision: str, paths: Sequence[str]) -> bool:
     return any(found is not None for found in session.objects.info([f"{revision}:{path}" for path in paths]))
 
 
-def uncommitted(session: Session, claim: Claim) -> list[Notice]:
-    """That the working tree has what no commit of the claim's branch has, and would not land. Asks git once.
+@contextmanager
+def asking_status(session: Session) -> Iterator[git.Begun | None]:
+    """Have git look at the working tree while the caller does something else; `uncommitted` takes what it says.
+
+    None in a bare repository. What nobody asked for in the end is stopped.
+    """
+    if session.repository.bare:
+        yield None
+        return
+    begun = session.git.begin(*_ASK_STATUS)
+    try:
+        yield begun
+    finally:
+        begun.stop()
+
+
+def uncommitted(session: Session, claim: Claim, asked: git.Begun | None) -> list[Notice]:
+    """That the working tree has what no commit of the claim's branch has, and would not land, as git was `asked`.
 
     Nothing is said where another branch is checked out, where there is no working tree, and where git does not answer.
     """
-    if session.repository.bare or session.repository.head != branch_ref(claim.branch):
+    if asked is None or session.repository.head != branch_ref(claim.branch):
         return []
     try:
-        told = session.git.run(*_ASK_STATUS, ok=git.ANY_END, deadline=_STATUS_DEADLINE)
+        told = asked.end(ok=git.ANY_END, deadline=_STATUS_DEADLINE)
     except git.ProcessTimedOut:
         return []
     if told.code != 0:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from io import BytesIO
 from pathlib import Path
@@ -23,7 +23,7 @@ from claims.git import ANY_END, FETCH, Git, Objects, ProcessTimedOut, top_level
 from claims.names import ARCHIVE, LOG, ObjectId, RefName, TaskId, log_prefix, log_ref, task_and_stamp_of_log_ref
 from claims.session import Session
 from claims.transaction import Transaction
-from claims.values import dataclass
+from claims.values import dataclass, replace
 
 #: Below the private git directory. The name goes on with the unix seconds of its making.
 _SCRATCH = "scratch-"
@@ -116,8 +116,11 @@ class RemoteHistory:
     def list(self, task: TaskId | None = None) -> LogRefs:
         if task is not None:
             return _sorted(self._fetch_below(log_prefix(task), ARCHIVE))
-        listed = self._list_all()
-        return _sorted({**listed, **self._fetch_below(ARCHIVE)} if ARCHIVE in listed else listed)
+        log = _sorted(self._list_all())
+        if log.archive is None:
+            return log
+        fetched = dict(self._fetch_below(ARCHIVE))
+        return replace(log, archive=fetched.get(ARCHIVE, log.archive))
 
     def bring(self, blobs: Sequence[ObjectId]) -> None:
         if blobs:
@@ -130,21 +133,19 @@ class RemoteHistory:
         self.objects.close()
         shutil.rmtree(self._scratch, ignore_errors=True)
 
-    def _fetch_below(self, *prefixes: str) -> dict[RefName, ObjectId]:
+    def _fetch_below(self, *prefixes: str) -> Iterator[tuple[RefName, ObjectId]]:
         """Fetch the refs below prefixes. Globs, because an exact name that is not there would fail the fetch."""
         self._fetch(_NAMES_ONLY, names=[f"+{prefix}*:{prefix}*" for prefix in prefixes])
         return _ids(self.git, prefixes)
 
-    def _list_all(self) -> dict[RefName, ObjectId]:
+    def _list_all(self) -> Iterator[tuple[RefName, ObjectId]]:
         """The names and ids of every log ref. Costs the names of all the remote's refs (git sends no prefix here)."""
         out = self._run("ls-remote", "--refs", self._name, f"{LOG}*", ARCHIVE)
-        found: dict[RefName, ObjectId] = {}
         for line in BytesIO(out):
             object_id, _, ref = line.decode("utf-8", "surrogateescape").removesuffix("\n").partition("\t")
             # git takes a pattern for the end of a name as well: refs/heads/refs/swarm/… would do.
             if ref.startswith(LOG) or ref == ARCHIVE:
-                found[RefName(ref)] = ObjectId(object_id)
-        return found
+                yield RefName(ref), ObjectId(object_id)
 
     def _fetch(self, *options: str, names: Iterable[str]) -> None:
         self._run(*FETCH, *options, "--stdin", self._name, stdin="".join(f"{name}\n" for name in names))
@@ -164,30 +165,32 @@ class RemoteHistory:
         return Undecided("remote-unreachable", f"{self._name}: {words}", f"git ls-remote {self._name}")
 
 
-def _ids(git: Git, prefixes: Sequence[str]) -> dict[RefName, ObjectId]:
-    """The refs below the prefixes, their objects unread."""
+def _ids(git: Git, prefixes: Sequence[str]) -> Iterator[tuple[RefName, ObjectId]]:
+    """The refs below the prefixes, their objects unread; one at a time, for there may be tens of thousands."""
     patterns = [prefix.rstrip("/") for prefix in prefixes]
     out = git.run("for-each-ref", "--format=%(objectname)%00%(refname)", *patterns).out
-    found: dict[RefName, ObjectId] = {}
-    for line in BytesIO(out):  # a line at a time: there may be tens of thousands
+    for line in BytesIO(out):
         object_id, _, ref = line.decode("utf-8", "surrogateescape").removesuffix("\n").partition("\0")
-        found[RefName(ref)] = ObjectId(object_id)
-    return found
+        yield RefName(ref), ObjectId(object_id)
 
 
-def _sorted(refs: Mapping[RefName, ObjectId]) -> LogRefs:
+def _sorted(refs: Iterable[tuple[RefName, ObjectId]]) -> LogRefs:
+    archive: ObjectId | None = None
     entries: list[Logged] = []
     odd: list[RefName] = []
-    for ref, object_id in refs.items():
+    tasks: dict[TaskId, TaskId] = {}  # a task of many entries is one string
+    for ref, object_id in refs:
         if ref == ARCHIVE:
+            archive = object_id
             continue
         try:
             task, at = task_and_stamp_of_log_ref(ref)
         except ValueError:
             odd.append(ref)
         else:
-            entries.append(Logged(at, task, object_id))
-    return LogRefs(tuple(sorted(entries, key=lambda entry: entry.order)), refs.get(ARCHIVE), tuple(sorted(odd)))
+            entries.append(Logged(at, tasks.setdefault(task, task), object_id))
+    entries.sort(key=lambda entry: entry.order)
+    return LogRefs(tuple(entries), archive, tuple(sorted(odd)))
 
 
 def _make_scratch(session: Session) -> Path:

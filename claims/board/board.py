@@ -15,6 +15,8 @@ T = TypeVar("T")
 
 #: A folder and a submodule.
 FOLDER_MODES = (0o040000, 0o160000)
+#: Tasks that are looked up in one batch: a path for each state of each.
+_AT_ONCE = 1000
 #: What does not read, by its path; everything else is a task.
 _CODES = {CONFIG_PATH: "malformed-config", PLAN_PATH: "malformed-plan", MANIFEST_PATH: "malformed-manifest"}
 
@@ -114,16 +116,20 @@ class Board:
     def places_of(self, ids: Iterable[TaskId]) -> dict[TaskId, tuple[State, ...]]:
         """Every state in whose folder a file of the task stands: one, none, or, on a broken board, several.
 
-        One batch of look-ups, whatever the number of tasks on the board.
+        One batch of look-ups for every thousand tasks that are asked for, whatever the number on the board.
         """
         wanted = list(dict.fromkeys(ids))
         new = [task for task in wanted if task not in self._places]
-        unknown = [path for path in _places(new) if path not in self._contents]
+        for start in range(0, len(new), _AT_ONCE):
+            self._find(new[start : start + _AT_ONCE])
+        return {task: self._places[task] for task in wanted}
+
+    def _find(self, tasks: Sequence[TaskId]) -> None:
+        unknown = [path for path in _places(tasks) if path not in self._contents]
         there = self._reader.exists(unknown) if unknown else ()
         found = dict(zip(unknown, there, strict=True))
-        for task in new:
+        for task in tasks:
             self._places[task] = tuple(state for state in State if self._is_at(task_path(task, state), found))
-        return {task: self._places[task] for task in wanted}
 
     def states_of(self, ids: Iterable[TaskId]) -> dict[TaskId, State | None]:
         """The state of each task, None where it is nowhere. Of several, `done` goes first, then `queued`."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,7 +40,7 @@ def build(folder: Path, place: str, files: Files, server: HttpOrigin | None = No
         work.commit(files, "Start", branch="main")
         work.git("reset", "-q", "--hard")
         work.branch(BRANCH)
-        return Scene(place, work, None)
+        return Scene(place, _settled(work), None)
     if place == "http":
         assert server is not None
         name = "-".join(folder.parts[-2:])
@@ -48,7 +50,21 @@ def build(folder: Path, place: str, files: Files, server: HttpOrigin | None = No
         url = source.url
     work = clone(url, folder / "work")
     work.branch(BRANCH)
-    return Scene(place, work, source)
+    return Scene(place, _settled(work), source)
+
+
+def _settled(work: Repo) -> Repo:
+    """With an index that is older than a second, as in any clone that is worked in.
+
+    What was checked out in the second in which the index was written, git reads again each time that it looks.
+    """
+    index = work.path / ".git" / "index"
+    written = index.stat().st_mtime
+    while time.time() < int(written) + 1.1:
+        time.sleep(0.1)
+    os.utime(index)
+    work.git("status")
+    return work
 
 
 def plain_board(tasks: int) -> dict[str, str]:

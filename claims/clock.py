@@ -9,6 +9,10 @@ from datetime import date, datetime, timedelta, timezone
 MAX_SKEW = timedelta(minutes=5)
 
 _INSTANT = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})\.([0-9]{3})Z")
+_RFC3339 = re.compile(
+    r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt ]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}))?"
+    r"(?:[Zz]|([+-])([0-9]{2}):([0-5][0-9]))"
+)
 _DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
 _STAMP = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})T([0-9]{2})([0-9]{2})([0-9]{2})\.([0-9]{3})Z")
 
@@ -26,6 +30,21 @@ def cut(instant: datetime) -> datetime:
 def parse_instant(text: str) -> datetime:
     """Read `2026-08-14T09:30:00.000Z` and nothing else (`fromisoformat` takes weeks and offsets). Raises ValueError."""
     return _from_match(_INSTANT.fullmatch(text), text)
+
+
+def parse_rfc3339(text: str) -> datetime:
+    """Read an instant as people and programs write it, with any offset; cut to milliseconds. Raises ValueError."""
+    match = _RFC3339.fullmatch(text)
+    if match is None:
+        raise ValueError(f"not an instant: {text!r}")
+    year, month, day, hour, minute, second = map(int, match.groups()[:6])
+    fraction, sign, hours, minutes = match.groups()[6:]
+    offset = timedelta(hours=int(hours or 0), minutes=int(minutes or 0)) * (-1 if sign == "-" else 1)
+    micro = int(f"{fraction or ''}000"[:3]) * 1000
+    try:
+        return datetime(year, month, day, hour, minute, second, micro, tzinfo=timezone(offset)).astimezone(timezone.utc)
+    except OverflowError:
+        raise ValueError(f"not an instant: {text!r}") from None
 
 
 def format_instant(instant: datetime) -> str:

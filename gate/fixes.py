@@ -12,6 +12,8 @@ from gate.tree import shown
 
 #: Bytes that mean something else in a pathspec than themselves.
 _PATHSPEC = b"*?[:\\"
+#: Names that no file of a checkout has.
+_NO_NAMES = (b"", b".", b"..", b".git")
 
 
 def word(path: bytes) -> str:
@@ -34,6 +36,8 @@ def put_back(evidence: Evidence, judged: Judged) -> str:
     start = evidence.landing.merge_base[:12]
     if judged.commit is not None:
         return f"git reset --soft {start} && git commit -m 'In one commit'"
+    if _is_unwritable(judged.path):
+        return rewrite(evidence)
     git = "git --literal-pathspecs" if any(byte in judged.path for byte in _PATHSPEC) else "git"
     if judged.change.before is None:
         return f"{git} rm -- {word(judged.path)}"
@@ -44,6 +48,8 @@ def rename(evidence: Evidence, judged: Judged) -> str:
     """Give a path another name: its composed form where that is all, else one that somebody has to think of."""
     if judged.commit is not None:
         return put_back(evidence, judged)
+    if _is_unwritable(judged.path):
+        return rewrite(evidence)
     name = "NEW-NAME"
     try:
         text = judged.path.decode("utf-8")
@@ -56,6 +62,11 @@ def rename(evidence: Evidence, judged: Judged) -> str:
 def rewrite(evidence: Evidence) -> str:
     """Have git write the head's trees anew, from the files in the work tree."""
     return f"git reset {evidence.landing.merge_base[:12]} && git add --all && git commit -m 'Write the trees anew'"
+
+
+def _is_unwritable(path: bytes) -> bool:
+    """Whether git never writes such a file, so that no command can name it: `src/../work.py` would mean another."""
+    return any(part.lower() in _NO_NAMES for part in path.split(b"/"))
 
 
 def move(evidence: Evidence, subject: Subject) -> str:

@@ -28,9 +28,9 @@ _TRIES = 3
 
 def _instant(context: click.Context, parameter: click.Parameter, value: str | None) -> datetime | None:
     try:
-        return None if value is None else clock.parse_instant(value)
+        return None if value is None else clock.parse_rfc3339(value)
     except ValueError:
-        raise click.BadParameter("write it as 2026-08-14T09:30:00.000Z") from None
+        raise click.BadParameter("write it as 2026-08-14T09:30:00Z") from None
 
 
 @click.command("pr")

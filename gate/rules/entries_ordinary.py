@@ -3,8 +3,8 @@
 Why: a link leads readers and tools out of the authority, a submodule brings in a repository that nobody judged, and
 other modes mean nothing that an honest change would want.
 
-Fix: make it an ordinary file. A link is named in full in the authority and leads inside it; a submodule is named in
-full and stands on base already.
+Fix: make it an ordinary file. A link is named in full in the authority and leads inside it, neither through another
+link nor by `folder/..`; a submodule is named in full and stands on base already.
 """
 
 from __future__ import annotations

@@ -43,6 +43,39 @@ def test_an_instant_is_read_and_written() -> None:
     assert clock.parse_instant(INSTANT).tzinfo is timezone.utc
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        INSTANT,
+        "2026-08-14T09:30:00.125999Z",
+        "2026-08-14t09:30:00.125z",
+        "2026-08-14 11:30:00.125+02:00",
+        "2026-08-14T04:00:00.125-05:30",
+    ],
+)
+def test_what_people_give_may_have_an_offset(text: str) -> None:
+    assert clock.parse_rfc3339(text) == VALUE
+    assert clock.parse_rfc3339(text).tzinfo is timezone.utc
+
+
+def test_milliseconds_may_be_left_out() -> None:
+    assert clock.parse_rfc3339("2026-08-14T09:30:00Z") == VALUE.replace(microsecond=0)
+    assert clock.parse_rfc3339("2026-08-14T09:30:00.1Z") == VALUE.replace(microsecond=100_000)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "2026-08-14", "2026-08-14T09:30Z", "2026-08-14T09:30:00", "2026-02-30T09:30:00Z", f"{INSTANT}\n"),
+        *("2026-08-14T09:30:00+24:00", "2026-08-14T09:30:00+02:60", "0001-01-01T00:00:00+01:00", "now", "1786699800"),
+        "２０２６-08-14T09:30:00Z",
+    ],
+)
+def test_what_is_no_rfc3339_instant(text: str) -> None:
+    with pytest.raises(ValueError):
+        clock.parse_rfc3339(text)
+
+
 def test_a_stamp_is_read_and_written() -> None:
     assert clock.parse_stamp(STAMP) == VALUE
     assert clock.format_stamp(VALUE) == STAMP

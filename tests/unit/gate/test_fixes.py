@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import unicodedata
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
-from gate.fixes import word
+from claims.names import ObjectId
+from gate.evidence import Evidence
+from gate.fixes import put_back, rename, word
+from gate.paths import Judged
+from gate.tree import FILE, Change, Entry
 
 PATHS = [
     b"src/plain.py",
@@ -39,3 +45,22 @@ def test_a_shell_reads_a_path_back(path: bytes) -> None:
 
 def test_an_ordinary_path_is_itself() -> None:
     assert word(b"src/plain.py") == "src/plain.py"
+
+
+def judged(path: bytes) -> tuple[Evidence, Judged]:
+    """A file that base lacks, and as much of the evidence as its fix needs."""
+    landing = SimpleNamespace(merge_base=ObjectId("1" * 40))
+    change = Change(path, None, Entry(FILE, ObjectId("2" * 40)))
+    return cast(Evidence, SimpleNamespace(landing=landing)), Judged(path, change)
+
+
+@pytest.mark.parametrize("path", [b"src/../work.py", b"./a", b"a//b", b".GIT/config"])
+def test_no_command_names_what_no_checkout_has(path: bytes) -> None:
+    """`git rm -- src/../work.py` would remove another file."""
+    for fix in (put_back(*judged(path)), rename(*judged(path))):
+        assert fix.startswith("git reset 111111111111 && git add --all")
+
+
+def test_a_path_that_a_checkout_has_is_named() -> None:
+    assert put_back(*judged(b"src/..work.py")) == "git rm -- src/..work.py"
+    assert rename(*judged(b".github/a")) == "git mv -- .github/a NEW-NAME"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from claims.board.config import Config
 from claims.board.plan import Manifest, Plan
 from claims.board.task import State, Task, task_path
-from claims.board.whole import Report
 from claims.errors import SwarmError
 from claims.ledger import Entry as ClaimEntry
 from claims.names import Branch, ObjectId, TaskId
@@ -16,6 +16,9 @@ from claims.values import dataclass, field
 from gate.landing import Landing
 from gate.paths import Judged
 from gate.tree import Entry
+
+if TYPE_CHECKING:
+    from claims.board.whole import Report
 
 
 @dataclass(frozen=True, slots=True)

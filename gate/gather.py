@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from claims.board.board import Board, NotAFile
 from claims.board.board import Entry as BoardEntry
@@ -11,7 +11,6 @@ from claims.board.config import CONFIG_PATH, History
 from claims.board.node import MAX_FILE
 from claims.board.plan import MANIFEST_PATH, PLAN_PATH, Manifest
 from claims.board.task import State, Task, task_path
-from claims.board.whole import Report, check
 from claims.errors import SwarmError, Undecided
 from claims.names import ObjectId, TaskId, parse_task_id
 from gate.evidence import BaseBoard, Evidence, Facts, Records, Subject
@@ -22,6 +21,9 @@ from gate.repository import GateRepository
 from gate.rules.entries_ordinary import resolved
 from gate.tree import FOLDER, LINK, SUBMODULE, Change, Entry, folders_of, folders_of_all
 from gate.trees import Trees
+
+if TYPE_CHECKING:
+    from claims.board.whole import Report
 
 K = TypeVar("K")
 
@@ -78,6 +80,8 @@ def _landed_board(repository: GateRepository, landing: Landing, judged: Sequence
     if not all(one.path.startswith(AGENTS) for one in judged) or all(map(is_new_proposal, judged)):
         return None
     tree = BoardTree(repository, landing.tree)
+    from claims.board.whole import check  # most pull requests need it not
+
     repository.bring(tree.files_below(AGENTS.rstrip(b"/")))
     return check(tree)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 
 from claims.board.strict_yaml import split_front_matter
@@ -63,6 +62,8 @@ def difference(base: Sequence[bytes], landed: Sequence[bytes]) -> str:
     """The lines that differ, on one line, as `-` and `+`."""
     if len(base) + len(landed) > _COMPARED:
         return f"{len(base)} lines on base, {len(landed)} on the branch"
+    import difflib  # where nothing differs it is not needed
+
     before, after = [shown(line) for line in base], [shown(line) for line in landed]
     lines = [
         line[:200] for line in difflib.unified_diff(before, after, n=0, lineterm="") if line[:3] not in ("---", "+++")

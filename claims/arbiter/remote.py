@@ -81,6 +81,23 @@ class RemoteArbiter:
         except SwarmError as error:
             return [Notice("mirror-behind", f"this clone's copy of the claims is behind: {error.message}")]
 
+    def differences(self) -> dict[RefName, tuple[ObjectId | None, ObjectId | None]]:
+        """The live refs that were not here as the remote had them: what was here, what is there; None: no such ref.
+
+        Claims that were made without the remote are none of them. Nothing where nothing was read.
+        """
+        if self._before is None or self._latest is None:
+            return {}
+        names = {name for name in (*self._before, *self._latest) if name.startswith(LIVE)} - set(self._keep)
+        pairs = {name: (self._before.get(name), self._latest.get(name)) for name in names}
+        return {name: (here, there) for name, (here, there) in pairs.items() if here != there}
+
+    def let_go(self) -> None:
+        """In place of `finish`: delete what the fetches were kept under, and leave the mirror as it is."""
+        if self._to_delete:
+            clean_up = [Edit(ref, object_id, None) for ref, object_id in self._to_delete.items()]
+            update_refs(self._session.git, self._session.repository.zero, clean_up, durable=False)
+
     def _bring_in_line(self, moves: Sequence[Edit], clean_up: Sequence[Edit]) -> list[Notice]:
         git, zero = self._session.git, self._session.repository.zero
         # All at once where nobody else moves the mirror meanwhile; else at least what this command changed.

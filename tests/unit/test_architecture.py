@@ -56,6 +56,7 @@ LAYERS = (
     "gate.local",
     "gate.fetched",
     "gate.report",
+    "gate.github",
     "gate.cli",
 )
 

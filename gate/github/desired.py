@@ -94,6 +94,8 @@ class Change:
     path: str
     body: Json
     needs: str
+    #: Whether it makes the check required.
+    requires: bool = False
 
     def diff(self) -> list[str]:
         """The lines of a unified diff of both, as indented JSON."""
@@ -223,7 +225,7 @@ def _ruleset(there: There, base: str, queue: bool) -> Iterator[Change]:
     after = _ruleset_body(before or {}, base, queue)
     if before != after:
         how = ("POST", "/rulesets") if own is None else ("PUT", f"/rulesets/{own['id']}")
-        yield Change(f"ruleset {name}", before, after, *how, after, ADMINISTRATION)
+        yield Change(f"ruleset {name}", before, after, *how, after, ADMINISTRATION, requires=True)
 
 
 def _comparable(ruleset: Mapping[str, Json]) -> dict[str, Json]:

@@ -7,16 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from claims import record
 from claims.arbiter.choose import choose_arbiter
 from claims.arbiter.remote import RemoteArbiter
-from claims.names import LockKey, claim_ref, lock_ref
+from claims.names import LockKey, claim_ref, lock_ref, log_ref
 from gate.github import clone as checks
 from gate.github.finding import Diagnosis, diagnose
 from tests.integration.sessions import opened
 from tests.integration.test_mirror import ANN, BOB, hold, put
 from tests.support.board import board_files, task_id
 from tests.support.repo import Repo, clone, origin
-from tests.unit.values import NOW, task
+from tests.unit.values import NOW, ended, task
 
 
 @pytest.fixture
@@ -60,6 +61,19 @@ def test_torn_stray_expired_and_not_queued(hub: Repo, tmp_path: Path) -> None:
     assert codes(seen(here, NOW + timedelta(hours=1))) == ["claim-torn", "lock-stray", "claim-expired"]
     hub.commit({f".agents/tasks/queued/{task_id(1)}.md": None})
     assert "claim-not-queued" in codes(seen(here))
+
+
+def test_the_log_tells_what_has_ended(hub: Repo, tmp_path: Path) -> None:
+    """Beside refs that do not read."""
+    here = clone(hub, tmp_path / "here")
+    hold(hub, ANN)
+    put(hub, lock_ref(LockKey("m")), "no claim")
+    put(hub, claim_ref(task(3)), "no claim")
+    assert codes(seen(here)) == ["claim-malformed", "claim-malformed"]
+    hub.git("update-ref", log_ref(task(1), NOW), hub.blob(record.encode(ended(ANN, at=0))))
+    found = seen(here)
+    assert codes(found) == ["claim-malformed", "claim-malformed", "claim-torn"]
+    assert found.findings[-1].fix == "swarm reap"
 
 
 def test_drift_is_seen_and_left(hub: Repo, tmp_path: Path) -> None:

@@ -87,8 +87,11 @@ def test_what_the_ruleset_holds() -> None:
     ]
     checks = rule(made_ruleset["rules"], "required_status_checks")["parameters"]
     assert checks["required_status_checks"] == [{"context": "provenance-gate (main)", "integration_id": 15368}]
-    assert checks["strict_required_status_checks_policy"] is True
-    assert rule(made_ruleset["rules"], "pull_request")["parameters"]["allowed_merge_methods"] == ["squash"]
+    assert (checks["strict_required_status_checks_policy"], checks["do_not_enforce_on_create"]) == (True, False)
+    pull_request = rule(made_ruleset["rules"], "pull_request")["parameters"]
+    assert pull_request["allowed_merge_methods"] == ["squash"]
+    reviews = [value for name, value in pull_request.items() if name != "allowed_merge_methods"]
+    assert not any(reviews), "who reviews is not for the gate to say"
 
 
 def test_a_merge_queue_instead_of_up_to_date() -> None:
@@ -150,7 +153,7 @@ def test_what_others_set_stays() -> None:
         else one
         for one in ruleset(ALL)["rules"]
     ]
-    rules = [{"type": "required_signatures"}, *rules]
+    rules = [{"type": "required_signatures", "parameters": None, "ruleset_id": 1}, *rules]
     there = replace(ALL, rulesets=[ruleset(ALL) | {"rules": rules, "created_at": "2026-08-14T09:30:00Z"}])
     assert changes(there, MAIN) == []
     weaker = replace(there, rulesets=[ruleset(there) | {"enforcement": "disabled"}])
@@ -170,6 +173,7 @@ def test_a_bypass_list_that_is_not_shown_is_not_written() -> None:
 def test_squash_settings_go_together(key: str) -> None:
     (one,) = changes(replace(ALL, settings={**ALL.settings, key: "OTHER"}), MAIN)
     assert (one.method, one.path, one.body) == ("PATCH", "", SQUASH)
+    assert list(SQUASH.values()) == [True, "PR_TITLE", "PR_BODY"]
 
 
 def test_labels_are_found_whatever_their_case() -> None:

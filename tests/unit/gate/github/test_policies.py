@@ -48,4 +48,6 @@ def test_policies_add_up() -> None:
 def test_actors() -> None:
     actors = {"type": ACTOR_RULE, "parameters": {"allowed_actors": [{"id": 1, "type": "User"}]}}
     assert restricting_actors([policy(EVENT, rules=[actors])], GATE) == ["p"]
+    assert restricting_actors([policy(EVENT, rules=[*policy(EVENT)["rules"], actors])], GATE) == ["p"]
+    assert restricting_actors([policy(EVENT)], GATE) == []
     assert restricting_actors([policy(EVENT, rules=[actors], exclude=(GATE,))], GATE) == []

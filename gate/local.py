@@ -21,6 +21,8 @@ from gate.verdict import Verdict
 
 _HEADS = "refs/heads/"
 _ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+#: A revision's name, and what is counted from it: no ref has one of these characters.
+_REVISION = re.compile(r"(.*?)((?:[~^:]|@\{).*)?", re.DOTALL)
 #: How often a base that moves while it is judged is judged anew.
 _TRIES = 3
 
@@ -65,11 +67,36 @@ def resolve(session: Session, revision: str) -> ObjectId:
     """
     if revision.startswith("-") or not revision.isprintable():
         raise Usage("usage", f"{revision!r} is not a revision", "git rev-parse REV")
-    names = [revision] if _is_full(revision) else [f"{_HEADS}{revision}", f"refs/remotes/{revision}", revision]
-    for info in session.objects.info([f"{name}^{{commit}}" for name in names]):
-        if info is not None and info.type == "commit":
-            return info.id
-    raise _no_commit(session, revision)
+    meant = _meaning(session, revision)
+    info = session.objects.info([f"{meant}^{{commit}}"])[0] if meant is not None else None
+    if info is None or info.type != "commit":
+        raise _no_commit(session, meant or revision)
+    return info.id
+
+
+def _meaning(session: Session, revision: str) -> str | None:
+    """The revision with the full name of its ref: that of a branch that is there, else it is left to git."""
+    match = _REVISION.fullmatch(revision)
+    assert match is not None
+    name, counted = match[1], match[2] or ""
+    if name in ("", "HEAD") or _ID.fullmatch(name):
+        return revision
+    full = name.startswith("refs/")
+    wanted = [name] if full else [f"{_HEADS}{name}", f"refs/remotes/{name}", f"refs/remotes/{name}/HEAD"]
+    there = refs_there(session, *wanted)
+    if there:
+        return f"{there[0]}{counted}"
+    return None if full else revision
+
+
+def refs_there(session: Session, *names: str) -> list[str]:
+    """Those of the full names that are refs, in the order given.
+
+    Asked for `refs/heads/main` where that is missing, git takes a tag of that name, `refs/tags/refs/heads/main`.
+    """
+    listed = session.git.run("for-each-ref", "--format=%(refname)", *names).out.decode("utf-8", "surrogateescape")
+    there = set(listed.split("\n"))
+    return [name for name in names if name in there]
 
 
 def _no_commit(session: Session, revision: str) -> SwarmError:
@@ -81,19 +108,13 @@ def _no_commit(session: Session, revision: str) -> SwarmError:
     return Usage("usage", f"{printable(revision)!r} names no commit here", "git fetch, or git rev-parse REV")
 
 
-def _is_full(revision: str) -> bool:
-    """Whether a revision can mean one thing only: an id, a full name, HEAD and what is counted from it."""
-    return revision.startswith(("refs/", "HEAD")) or _ID.fullmatch(revision) is not None
-
-
 def branch_named_by(session: Session, revision: str) -> Branch | None:
     """The branch that a revision names, for `--head-branch`: a branch's own name, or HEAD where it is on one."""
     if revision == "HEAD":
         head = session.repository.head
         return Branch(head.removeprefix(_HEADS)) if head is not None and head.startswith(_HEADS) else None
     name = revision.removeprefix(_HEADS)
-    info = session.objects.info([f"{_HEADS}{name}"])[0]
-    return Branch(name) if info is not None else None
+    return Branch(name) if refs_there(session, f"{_HEADS}{name}") else None
 
 
 def _judge_once(

@@ -18,7 +18,7 @@ from claims.names import Branch, RefName, branch_ref, parse_branch
 from claims.session import Session, open_session
 from claims.values import replace
 from gate.evidence import Facts
-from gate.local import Request, branch_named_by, judge_locally, resolve
+from gate.local import Request, branch_named_by, judge_locally, refs_there, resolve
 from gate.report import text
 from gate.verdict import Outcome, Verdict
 
@@ -129,7 +129,7 @@ def _arbiter(session: Session, claims: str | None) -> Arbiter:
 def _base_here(session: Session) -> RefName:
     """Base as this repository has it: as it was fetched, or, as in a mirror, as a branch of its own."""
     tracking = RefName(f"refs/remotes/{session.remote or session.remote_left_out}/{session.base}")
-    return tracking if session.objects.info([tracking])[0] is not None else branch_ref(session.base)
+    return tracking if refs_there(session, tracking) else branch_ref(session.base)
 
 
 def _report(context: click.Context, verdict: Verdict) -> None:

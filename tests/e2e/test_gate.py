@@ -126,19 +126,40 @@ def test_a_path_that_a_commit_touched_and_another_restored_is_judged(work: Repo)
     assert (code, rules["fail"]) == (1, {"paths-inside"})
 
 
-@pytest.mark.parametrize("name", ["main", "origin/main", BRANCH])
+@pytest.mark.parametrize("name", ["main", "origin/main", "refs/heads/origin/main", BRANCH])
 def test_a_tag_of_that_name_is_not_the_branch(work: Repo, name: str) -> None:
     """git takes the tag, and a fetch brings tags along: whoever may push could choose what is judged."""
     claimed(work)
     finished(work)
     honest = work.git("rev-parse", "HEAD")
     work.commit({"docs/x.md": "outside\n"}, "Outside")
-    base, head = ("main", BRANCH) if name != "origin/main" else ("origin/main", BRANCH)
+    base, head = ("main" if name == "main" else "origin/main", BRANCH)
     work.git("tag", name, honest if name == BRANCH else "HEAD~1")
     result = swarm_gate(work, "pr", "--base", base, "--head", head, "--json")
     assert (result.code, result.json["verdict"]) == (1, "fail")
     assert result.json["base"]["commit"] == work.git("rev-parse", "refs/remotes/origin/main")
     assert result.json["head"]["commit"] == work.git("rev-parse", "HEAD")
+
+
+@pytest.mark.parametrize(
+    ("revision", "tag"),
+    [
+        ("HEAD-2", "HEAD-2"),
+        ("refs/heads/gone", "refs/heads/gone"),
+        ("HEAD-2^0", "HEAD-2"),
+    ],
+)
+def test_a_tag_is_not_the_head(work: Repo, revision: str, tag: str) -> None:
+    claimed(work)
+    work.git("branch", "HEAD-2")
+    finished(work)
+    work.git("tag", tag)
+    result = swarm_gate(work, "pr", "--base", "origin/main", "--head", revision, "--json")
+    if revision.startswith("HEAD-2"):
+        assert {finding["rule"] for finding in result.json["findings"]} == {"no-change"}
+        assert result.json["head"]["branch"] == ("HEAD-2" if revision == "HEAD-2" else None)
+    else:
+        assert (result.code, "names no commit here" in result.err) == (64, True)
 
 
 @pytest.mark.parametrize("archived", [True, False], ids=["archived", "gone"])

@@ -21,7 +21,7 @@ from claims.names import ARCHIVE, ObjectId, RefName, TaskId, claim_ref, log_pref
 from claims.values import dataclass
 from gate import bounds
 from gate.evidence import Facts, Records
-from gate.gather import gather
+from gate.gather import Verify, gather
 from gate.judge import judge, judge_nothing
 from gate.landing import Commit, NoLanding
 from gate.records import check_count
@@ -54,8 +54,10 @@ class Source:
     commit: ObjectId | None = None
 
 
-def judge_fetched(source: Source, facts: Facts, environ: Mapping[str, str]) -> Verdict:
+def judge_fetched(source: Source, facts: Facts, environ: Mapping[str, str], verify: Verify | None = None) -> Verdict:
     """Judge; where base moved meanwhile, again, at most three times.
+
+    `verify` tells whether commits are verified as the author's; without it, that stays as the facts have it.
 
     Raises Conflict `moved` where head moved or base does not stand still; Undecided `remote-unreachable`, `timed-out`,
     `limits-exceeded` and whatever judging raises.
@@ -65,7 +67,7 @@ def judge_fetched(source: Source, facts: Facts, environ: Mapping[str, str]) -> V
             base, head, merge = repository.fetch_sides()
             if source.commit not in (None, head):
                 raise _head_moved(source)
-            verdict = _judge_once(repository, facts, base, head, merge)
+            verdict = judge_once(repository, facts, base, head, merge, verify)
             base_now, head_now = repository.look_again()
             if head_now != head:
                 raise _head_moved(source)
@@ -78,14 +80,21 @@ def _head_moved(source: Source) -> Conflict:
     return Conflict("moved", f"{source.head} moved while it was judged", "the run of the new head judges it")
 
 
-def _judge_once(
-    repository: FetchedRepository, facts: Facts, base: ObjectId, head: ObjectId, merge: Commit | None
+def judge_once(
+    repository: FetchedRepository,
+    facts: Facts,
+    base: ObjectId,
+    head: ObjectId,
+    merge: Commit | None,
+    verify: Verify | None,
 ) -> Verdict:
+    """Judge these two commits, which are here. Raises Undecided."""
+
     def records_of(task: TaskId) -> Records:
         return repository.fetch_records(task, facts)
 
     try:
-        return judge(gather(repository, facts, base, head, records_of, merge))
+        return judge(gather(repository, facts, base, head, records_of, merge, verify))
     except NoLanding as reason:
         return judge_nothing(facts, base, head, reason)
 
@@ -124,6 +133,12 @@ class FetchedRepository(GateRepository):
         merge = found.get(_MERGE)
         test_merge = self.commit(merge.id) if merge is not None and merge.type == "commit" else None
         return _commit(found, _BASE), _commit(found, _HEAD), test_merge
+
+    def fetch_refs(self, *refspecs: str, below: str) -> dict[RefName, ObjectId]:
+        """Fetch what the refspecs name; the commits that are at or below a ref here afterwards."""
+        self._fetch(bounds.HISTORY, *refspecs)
+        listed = list_refs(self._store, [below])
+        return {ref: info.id for ref, info in listed.items() if info.type == "commit"}
 
     def look_again(self) -> tuple[ObjectId, ObjectId]:
         """Base and head as they are by now."""
@@ -208,8 +223,10 @@ def fetching(source: Source, environ: Mapping[str, str]) -> Iterator[FetchedRepo
             f"remote.{_REMOTE}.partialclonefilter": "blob:none",
             **(source.config or {}),
         }
-        for name, value in settings.items():
-            store.run("config", "--add", name, value)
+        # Not by `git config`: others on the machine can read a process's arguments, and a token may be among these.
+        store.environ["GIT_CONFIG_COUNT"] = str(len(settings))
+        for number, (name, value) in enumerate(settings.items()):
+            store.environ[f"GIT_CONFIG_KEY_{number}"], store.environ[f"GIT_CONFIG_VALUE_{number}"] = name, value
         with borrowed_git(store.directory / "objects", source.object_format, environ) as git:
             repository = FetchedRepository(git, store, source)
             try:

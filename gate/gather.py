@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, TypeVar
 
 from claims.board.board import Board, NotAFile
 from claims.board.board import Entry as BoardEntry
-from claims.board.config import CONFIG_PATH, History
+from claims.board.config import CONFIG_PATH, Config, History
 from claims.board.node import MAX_FILE
 from claims.board.plan import MANIFEST_PATH, PLAN_PATH, Manifest
 from claims.board.task import State, Task, task_path
 from claims.errors import SwarmError, Undecided
 from claims.names import ObjectId, TaskId, parse_task_id
+from claims.values import replace
 from gate.evidence import BaseBoard, Evidence, Facts, Records, Subject
-from gate.judged import AGENTS, TASKS, author_is_operator, is_new_proposal
+from gate.judged import AGENTS, TASKS, author_is_operator, exemption_of_author, is_new_proposal
 from gate.landing import Commit, Landing, compute, nothing_lands
 from gate.paths import Judged, paths_to_judge
 from gate.repository import GateRepository
@@ -33,6 +34,8 @@ _QUEUED = TASKS + b"queued/"
 _DONE = TASKS + b"done/"
 
 ReadRecords = Callable[[TaskId], Records]
+#: Whether GitHub has verified commits as the author's. It is asked only where an author's own rights may matter.
+Verify = Callable[[Sequence[ObjectId]], bool]
 
 
 def gather(
@@ -42,6 +45,7 @@ def gather(
     head: ObjectId,
     read_records: ReadRecords,
     merge_ref: Commit | None = None,
+    verify: Verify | None = None,
 ) -> Evidence:
     """Everything the rules see. Raises NoLanding, and Undecided where something cannot be read or exceeds a limit."""
     landing = compute(repository, base, head, merge_ref)
@@ -57,6 +61,7 @@ def gather(
     subject = _subject(repository, board, base_board.manifest, landing, task) if task is not None else None
     records = read_records(task) if task is not None else None
     links = _link_targets(repository, judged)
+    facts = _verified(facts, base_board.config, landing, verify)
     is_operators = author_is_operator(facts, base_board.config)
     return Evidence(
         facts=facts,
@@ -73,6 +78,13 @@ def gather(
         odd_trees=tuple(trees.malformed(landing.base_tree, landing.tree)),
         landed_board=_landed_board(repository, landing, judged) if is_operators else None,
     )
+
+
+def _verified(facts: Facts, config: Config, landing: Landing, verify: Verify | None) -> Facts:
+    """The facts, with whether every head-only commit is verified as the author's, where an author may be trusted."""
+    if verify is None or not (author_is_operator(facts, config) or exemption_of_author(facts, config) is not None):
+        return facts
+    return replace(facts, verified=verify([one.commit for one in landing.commits]))
 
 
 def _landed_board(repository: GateRepository, landing: Landing, judged: Sequence[Judged]) -> Report | None:

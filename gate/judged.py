@@ -45,10 +45,14 @@ def granting(evidence: Evidence) -> Authority | None:
 
 def exemption_of(evidence: Evidence) -> Exemption | None:
     """The author's entry in `gate.exempt`."""
-    facts = evidence.facts
+    return exemption_of_author(evidence.facts, evidence.board.config)
+
+
+def exemption_of_author(facts: Facts, config: Config) -> Exemption | None:
+    """The same, before the evidence is complete."""
     if facts.author is None:
         return None
-    entries = evidence.board.config.gate.exempt
+    entries = config.gate.exempt
     return next((entry for entry in entries if entry.account.is_author(facts.author, facts.author_id)), None)
 
 

@@ -78,6 +78,14 @@ class GateRepository:
             raise Undecided("evidence-incomplete", commits.words, MORE_HISTORY)
         return [_id(line) for line in bases.out.split()], [self._commit(line) for line in commits.out.split(b"\n")[:-1]]
 
+    def first_parents(self, head: ObjectId, base: ObjectId, most: int) -> list[Commit]:
+        """The commits from head by first parents, head first, at most so many, without what base has."""
+        listed = self._run(
+            *("rev-list", "--first-parent", "--topo-order", "--no-commit-header", "--format=%H %T %P"),
+            *(f"--max-count={most}", head, f"^{base}"),
+        )
+        return [self._commit(line) for line in listed.out.split(b"\n")[:-1]]
+
     def is_in_history(self, ids: Sequence[ObjectId], of: ObjectId) -> dict[ObjectId, bool]:
         """Whether each id is a commit in the history of `of`. One that is not here is not in it."""
         infos = dict(zip(ids, self.objects.info(ids), strict=True))

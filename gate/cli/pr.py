@@ -12,15 +12,17 @@ from claims.arbiter import Arbiter
 from claims.arbiter.choose import choose_arbiter
 from claims.arbiter.local import LocalArbiter
 from claims.cli import options, render, streams
-from claims.errors import EXIT_OK, EXIT_REFUSED, Conflict, Undecided, Usage
+from claims.errors import EXIT_OK, EXIT_REFUSED, Conflict, Usage
 from claims.git import printable
 from claims.names import Branch, RefName, branch_ref, parse_branch
 from claims.session import Session, open_session
 from claims.values import replace
+from gate.cli.job import judge_job
 from gate.evidence import Facts
 from gate.local import Request, branch_named_by, judge_locally, refs_there, resolve
 from gate.report import text
-from gate.verdict import Outcome, Verdict
+from gate.report.fault import fault_of
+from gate.verdict import Verdict
 
 #: How often a base that moves is judged anew.
 _TRIES = 3
@@ -34,8 +36,8 @@ def _instant(context: click.Context, parameter: click.Parameter, value: str | No
 
 
 @click.command("pr")
-@click.option("--base", "base_revision", metavar="REV", required=True, help="The base branch as it is now.")
-@click.option("--head", metavar="REV", required=True, help="What would be merged.")
+@click.option("--base", "base_revision", metavar="REV", help="The base branch as it is now.")
+@click.option("--head", metavar="REV", help="What would be merged.")
 @click.option("--head-branch", metavar="NAME", help="The head branch (else the one that --head names).")
 @click.option("--head-repo", metavar="OWNER/NAME", help="The head's repository, where it is a fork.")
 @click.option("--head-repo-id", type=click.IntRange(1), metavar="N", help="Its numeric GitHub id.")
@@ -51,8 +53,8 @@ def _instant(context: click.Context, parameter: click.Parameter, value: str | No
 @click.pass_context
 def command(
     context: click.Context,
-    base_revision: str,
-    head: str,
+    base_revision: str | None,
+    head: str | None,
     head_branch: str | None,
     head_repo: str | None,
     head_repo_id: int | None,
@@ -65,12 +67,20 @@ def command(
 ) -> None:
     """Judge what a pull request would land.
 
+    In GitHub Actions, without --base and --head, the event says which pull request or merge group it is; everything
+    else is read anew from GitHub, and the verdict is also annotations, a summary and outputs of the job.
+
     Exit 0 where it passes, 1 where it fails, 3 where it could not be decided, 2 where something moved meanwhile.
 
     \b
       swarm-gate pr --base origin/main --head HEAD
       swarm-gate pr --base main --head topic --author octocat --json
     """
+    if base_revision is None and head is None and os.environ.get("GITHUB_EVENT_NAME"):
+        judge_job(context, os.environ, now or clock.now())
+        return
+    if base_revision is None or head is None:
+        raise Usage("usage", "both --base and --head are needed", "swarm-gate pr --base origin/main --head HEAD")
     chosen = replace(options.chosen(context), base=_base_branch(base_revision))
     session = open_session(chosen, os.environ, now=(lambda: now) if now is not None else clock.now)
     try:
@@ -134,10 +144,9 @@ def _base_here(session: Session) -> RefName:
 
 def _report(context: click.Context, verdict: Verdict) -> None:
     """Pass and fail go to stdout; an error is an error object on stderr, and nothing is on stdout."""
-    if verdict.word == "error":
-        broken = [rule for rule, outcome in verdict.outcomes.items() if outcome is Outcome.ERROR]
-        words = "; ".join(finding.message for finding in verdict.findings if finding.rule in broken)
-        raise Undecided("unexpected", f"{', '.join(broken)}: {words}", "SWARM_DEBUG=1 shows the traceback")
+    fault = fault_of(verdict)
+    if fault is not None:
+        raise fault
     try:
         render.result(context, verdict.to_json(), text.lines(verdict))
     except BrokenPipeError:

@@ -16,6 +16,7 @@ from claims.values import replace
 from gate import bounds, fetched
 from gate.evidence import Facts
 from gate.fetched import FetchedRepository, Source, judge_fetched
+from gate.gather import Verify
 from gate.landing import Commit
 from gate.verdict import Verdict
 from tests.support.board import board_files, moved, task_file, task_id
@@ -300,15 +301,20 @@ def test_nothing_but_a_merge_fetches_by_itself(tmp_path: Path, monkeypatch: pyte
     seen: list[object] = []
 
     def look(
-        repository: FetchedRepository, facts: Facts, base: ObjectId, head: ObjectId, merge: Commit | None
+        repository: FetchedRepository,
+        facts: Facts,
+        base: ObjectId,
+        head: ObjectId,
+        merge: Commit | None,
+        verify: Verify | None,
     ) -> Verdict:
         large = repository.trees.at(repository.tree_of(base), b"src/large.txt")
         assert large is not None
         seen.append(repository.objects.info([large.id])[0])
         seen.append(repository.read_blobs([large.id], 1_000_000)[0])
-        return real(repository, facts, base, head, merge)
+        return real(repository, facts, base, head, merge, verify)
 
-    real = fetched._judge_once
-    monkeypatch.setattr(fetched, "_judge_once", look)
+    real = fetched.judge_once
+    monkeypatch.setattr(fetched, "judge_once", look)
     assert judged(source).word == "pass"
     assert seen == [None, LARGE.encode()]

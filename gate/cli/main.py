@@ -17,6 +17,9 @@ COMMANDS = {
     "pr": "gate.cli.pr",
     "board": "gate.cli.board",
     "rules": "gate.cli.rules",
+    "init": "gate.cli.init",
+    "setup": "gate.cli.setup",
+    "doctor": "gate.cli.doctor",
 }
 
 #: What an error's JSON has besides the error: a verdict that nobody can take for a pass.

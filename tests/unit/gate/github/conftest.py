@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-WORKFLOW = f"""\
-on:
-  pull_request_target:
-jobs:
-  gate:
-    name: provenance-gate (main)
-    steps:
-      - uses: acme/swarm/gate@{"1" * 40}
-"""
+from gate.github.init import WORKFLOWS, files
 
 
 @pytest.fixture(scope="session")
 def workflow() -> bytes:
-    return WORKFLOW.encode()
+    written = files(["main"], f"acme/swarm@{'1' * 40}", labels=False)
+    return written[f"{WORKFLOWS}/provenance-gate.yml"].encode()

@@ -1,0 +1,1 @@
+"""GitHub on loopback: a small stateful fake, held to GitHub's own OpenAPI description."""

@@ -75,7 +75,7 @@ def gather(
         links_passed=_links_passed(trees, landing.tree, links),
         folders=_folders(trees, landing.tree, judged),
         proposals=_proposals(repository, judged),
-        odd_trees=tuple(trees.malformed(landing.base_tree, landing.tree)),
+        odd_trees=landing.odd_trees,
         landed_board=_landed_board(repository, landing, judged) if is_operators else None,
     )
 

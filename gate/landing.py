@@ -17,6 +17,11 @@ from gate.tree import MAX_PATH, Change, Entry, by_path
 #: More paths or commits than these are not judged.
 MAX_PATHS = 50_000
 MAX_COMMITS = 10_000
+#: Parents of these commits, which each is compared with; and changes to those, paths that they share among them.
+MAX_PARENTS = 30_000
+MAX_TOUCHED = 500_000
+#: Folders in which all these commits differ from their parents: more than that is nobody's work.
+MAX_FOLDERS_TOUCHED = 500_000
 
 #: The tree without entries, by the length of an object id in hex.
 EMPTY_TREES = {
@@ -44,7 +49,11 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class CommitChanges:
-    """What one commit changes by itself: against its parent, or against the re-merge of its parents."""
+    """What one commit changes by itself: against its parent, or against the re-merge of its parents.
+
+    A merge also changes what is like none of its parents, merged cleanly or not: base may have renamed a file that a
+    parent edits, and what another merge undoes was still there.
+    """
 
     commit: ObjectId
     changes: tuple[Change, ...]
@@ -55,7 +64,8 @@ class Landing:
     """What would land.
 
     `landed` are the changes from base to the landing tree, `proposed` those from the merge base to head without what
-    base has likewise, `commits` those of each head-only commit.
+    base has likewise, `commits` those of each head-only commit. `odd_trees` are the folders that are no well-formed
+    trees, of what lands and of the commits, and why.
     """
 
     base: ObjectId
@@ -66,6 +76,7 @@ class Landing:
     landed: tuple[Change, ...]
     proposed: tuple[Change, ...]
     commits: tuple[CommitChanges, ...] = field(default=())
+    odd_trees: tuple[tuple[bytes, str], ...] = ()
 
     def paths(self) -> dict[bytes, Change]:
         """Every path of landing and proposal, with its change from base where it has one."""
@@ -87,10 +98,19 @@ class History(Protocol):
         """For each setting, the tree of a merge and whether it is clean."""
         ...
 
-    def check_size(self, pairs: Sequence[tuple[ObjectId, ObjectId]]) -> None:
-        """Raise Undecided `limits-exceeded` where trees differ in more folders than are looked at.
+    def remerges(self, pairs: Sequence[tuple[ObjectId, ...]]) -> list[ObjectId]:
+        """The tree of each pair's merge, clean or not. Raises Undecided `timed-out` where all take too long."""
+        ...
 
-        A folder that holds another ten times, which holds another ten times, and so on, is small until git lists it.
+    def like_no_parent(self, merges: Sequence[ObjectId]) -> dict[ObjectId, tuple[Change, ...]]:
+        """The paths at which each merge has something else than every parent of it, as changes to one of those."""
+        ...
+
+    def malformed(self, pairs: Sequence[tuple[ObjectId, ObjectId]], most: int | None = None) -> list[tuple[bytes, str]]:
+        """The folders of each second tree that differ from the first's and are no well-formed trees, and why.
+
+        Raises Undecided `limits-exceeded` where they differ in more folders than are looked at: a folder that holds
+        another ten times, which holds another ten times, and so on, is small until git lists it.
         """
         ...
 
@@ -117,11 +137,17 @@ def compute(history: History, base: ObjectId, head: ObjectId, merge_ref: Commit 
         )
     if len(commits) > MAX_COMMITS:
         raise Undecided("limits-exceeded", f"more than {MAX_COMMITS} commits, which is what is judged", "git rebase -i")
-    befores = [_tree_before(history, commit) for commit in commits]
-    pairs = [(base_tree, tree), (history.tree_of(merge_base), head_tree), (base_tree, head_tree)]
-    pairs += [(before, commit.tree) for commit, trees in zip(commits, befores, strict=True) for before in trees]
-    history.check_size(pairs[:2])
-    landed, proposed, differing, *rest = history.changes(pairs)
+    befores = _trees_before(history, commits)
+    whole = [(base_tree, tree), (history.tree_of(merge_base), head_tree), (base_tree, head_tree)]
+    single = [(before, commit.tree) for commit, trees in zip(commits, befores, strict=True) for before in trees]
+    odd = history.malformed(whole[:1])
+    history.malformed(whole[1:2])  # what is odd in it is some commit's
+    odd += history.malformed(single, MAX_FOLDERS_TOUCHED)
+    landed, proposed, differing, *rest = history.changes([*whole, *single])
+    like_none = history.like_no_parent([commit.id for commit in commits if len(commit.parents) == 2])
+    if sum(map(len, rest)) > MAX_TOUCHED:
+        message = f"the commits touch more than {MAX_TOUCHED} paths, each counted as often as it is touched"
+        raise Undecided("limits-exceeded", message, "git rebase -i")
     # A fix that was cherry-picked from base is proposed and lands nothing: head and base are equal there.
     differ = {change.path for change in differing}
     shared = {change.path: change.after for change in proposed if change.path not in differ}
@@ -133,7 +159,8 @@ def compute(history: History, base: ObjectId, head: ObjectId, merge_ref: Commit 
         base_tree,
         landed,
         tuple(change for change in proposed if change.path in differ),
-        _per_commit(commits, befores, rest, shared),
+        _per_commit(commits, befores, rest, like_none, shared),
+        tuple(sorted(set(odd))),
     )
     _check_limits(found)
     return found
@@ -176,37 +203,42 @@ def _merged(history: History, base: ObjectId, head: ObjectId) -> ObjectId:
     return trees[0]
 
 
-def _tree_before(history: History, commit: Commit) -> list[ObjectId]:
-    """The trees that a commit is compared with: its parent's, or that of its parents merged anew.
+def _trees_before(history: History, commits: Sequence[Commit]) -> list[list[ObjectId]]:
+    """The trees that each commit is compared with: its parent's, or that of its parents merged anew.
 
     So an honest merge of base adds nothing, and one that changes files on the way shows. A commit with more parents
     cannot be merged anew and is compared with each; one without parents brings all that it has.
     """
-    if len(commit.parents) == 2:
-        return [tree for tree, _ in history.merges(commit.parents[0], commit.parents[1], (False,))]
-    return [history.tree_of(parent) for parent in commit.parents] or [EMPTY_TREES[len(commit.tree)]]
+    if sum(len(commit.parents) for commit in commits) > MAX_PARENTS:
+        raise Undecided("limits-exceeded", f"the commits have more than {MAX_PARENTS} parents", "git rebase -i")
+    merged = iter(history.remerges([commit.parents for commit in commits if len(commit.parents) == 2]))
+    found: list[list[ObjectId]] = []
+    for commit in commits:
+        if len(commit.parents) == 2:
+            found.append([next(merged)])
+        else:
+            trees = dict.fromkeys(map(history.tree_of, commit.parents))
+            found.append([*trees] or [EMPTY_TREES[len(commit.tree)]])
+    return found
 
 
 def _per_commit(
     commits: Sequence[Commit],
     befores: Sequence[Sequence[ObjectId]],
     changes: Sequence[tuple[Change, ...]],
+    like_none: Mapping[ObjectId, Sequence[Change]],
     shared: Mapping[bytes, Entry | None],
 ) -> tuple[CommitChanges, ...]:
     """What each commit changes, without the changes to what base has by now: `shared` are the entries that it has."""
     rest = iter(changes)
-    return tuple(
-        CommitChanges(
-            commit.id,
-            tuple(
-                change
-                for _ in trees
-                for change in next(rest)
-                if change.path not in shared or change.after != shared[change.path]
-            ),
-        )
-        for commit, trees in zip(commits, befores, strict=True)
-    )
+    found: list[CommitChanges] = []
+    for commit, trees in zip(commits, befores, strict=True):
+        touched = [change for _ in trees for change in next(rest)]
+        known = {change.path for change in touched}
+        touched += [change for change in like_none.get(commit.id, ()) if change.path not in known]
+        kept = (change for change in touched if change.path not in shared or change.after != shared[change.path])
+        found.append(CommitChanges(commit.id, tuple(kept)))
+    return tuple(found)
 
 
 def _check_limits(found: Landing) -> None:

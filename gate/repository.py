@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +18,7 @@ from claims.git import Completed, Git, Objects, ProcessTimedOut
 from claims.names import ObjectId, parse_object_id
 from gate.landing import Commit
 from gate.tree import Change, Entry
-from gate.trees import Trees
+from gate.trees import MAX_FOLDERS, Trees
 
 #: Seconds for one git process.
 DEADLINE = 120.0
@@ -25,7 +26,7 @@ DEADLINE = 120.0
 _RENAME_LIMIT = 20_000
 #: Bytes in which changes are told: 50,000 paths make a tenth of it.
 _MOST_COMMIT = 1024 * 1024
-_MOST_CHANGES = 128 * 1024 * 1024
+_MOST_CHANGES = 64 * 1024 * 1024
 #: Commits of a claim's branch that are followed from what it names.
 _MOST_BEYOND = 100_000
 
@@ -89,7 +90,9 @@ class GateRepository:
     def is_in_history(self, ids: Sequence[ObjectId], of: ObjectId) -> dict[ObjectId, bool]:
         """Whether each id is a commit in the history of `of`. One that is not here is not in it."""
         infos = dict(zip(ids, self.objects.info(ids), strict=True))
-        here = [one for one, info in infos.items() if info is not None and info.type == "commit" and one != of]
+        # In a repository of longer ids a short one is an abbreviation, and rev-list would list the whole one.
+        commits = [one for one, info in infos.items() if info is not None and info.type == "commit" and info.id == one]
+        here = [one for one in commits if one != of]
         found = {one: one == of for one in ids}
         if here:
             # Whatever is beyond is listed, the ids themselves among it.
@@ -144,28 +147,45 @@ class GateRepository:
         merged = self._run_all(*commands, ok=(0, 1), git=self.merging)
         return [(_id(done.out.partition(b"\0")[0]), done.code == 0) for done in merged]
 
-    def check_size(self, pairs: Sequence[tuple[ObjectId, ObjectId]]) -> None:
-        for before, after in pairs:
-            self.trees.malformed(before, after)
+    def remerges(self, pairs: Sequence[tuple[ObjectId, ...]]) -> list[ObjectId]:
+        until = time.monotonic() + DEADLINE
+        found: dict[tuple[ObjectId, ...], ObjectId] = {}
+        for ours, theirs in pairs:
+            if (ours, theirs) not in found:
+                if time.monotonic() > until:
+                    message = f"merging the parents of {len(pairs)} merges anew took over {DEADLINE:g} s"
+                    raise ProcessTimedOut("timed-out", message, "rebase the branch, so that it has fewer")
+                ((found[ours, theirs], _),) = self.merges(ours, theirs, (False,))
+        return [found[pair] for pair in pairs]
+
+    def like_no_parent(self, merges: Sequence[ObjectId]) -> dict[ObjectId, tuple[Change, ...]]:
+        if not merges:
+            return {}
+        return parse_combined(self._diff_trees("-c", stdin="".join(f"{commit}\n" for commit in merges)))
+
+    def malformed(self, pairs: Sequence[tuple[ObjectId, ObjectId]], most: int | None = None) -> list[tuple[bytes, str]]:
+        return self.trees.malformed(pairs, most or MAX_FOLDERS)
 
     def changes(self, pairs: Sequence[tuple[ObjectId, ObjectId]]) -> list[tuple[Change, ...]]:
         different = [pair for pair in dict.fromkeys(pairs) if pair[0] != pair[1]]
         found: dict[tuple[ObjectId, ObjectId], tuple[Change, ...]] = {}
         if different:
-            stdin = "".join(f"{before} {after}\n" for before, after in different).encode("ascii")
-            with _as_evidence():
-                out = self._git.read(
-                    *_CONFIG,
-                    *("diff-tree", "--stdin", "-r", "-z", "--raw", "--no-renames", "--no-abbrev"),
-                    "--ignore-submodules=none",
-                    stdin=stdin,
-                    most=_MOST_CHANGES,
-                    deadline=DEADLINE,
-                )
-            found = parse_diff(out)
+            stdin = "".join(f"{before} {after}\n" for before, after in different)
+            found = parse_diff(self._diff_trees(stdin=stdin))
             if len(found) != len(different):
                 raise Undecided("evidence-incomplete", "git diff-tree did not answer for every pair of trees")
         return [found.get(pair, ()) for pair in pairs]
+
+    def _diff_trees(self, *options: str, stdin: str) -> bytes:
+        with _as_evidence():
+            return self._git.read(
+                *_CONFIG,
+                *("diff-tree", "--stdin", "-r", "-z", "--raw", "--no-renames", "--no-abbrev"),
+                *("--ignore-submodules=none", *options),
+                stdin=stdin.encode("ascii"),
+                most=_MOST_CHANGES,
+                deadline=DEADLINE,
+            )
 
     def _commit(self, line: bytes) -> Commit:
         commit, tree, *parents = (_id(word) for word in line.split())
@@ -276,6 +296,28 @@ def parse_diff(out: bytes) -> dict[tuple[ObjectId, ObjectId], tuple[Change, ...]
         current.append(Change(out[end + 1 : stop], _entry(old_mode, old), _entry(new_mode, new)))
         at = stop + 1
     return {pair: tuple(changes) for pair, changes in found.items()}
+
+
+def parse_combined(out: bytes) -> dict[ObjectId, tuple[Change, ...]]:
+    """Read `diff-tree --stdin -c -r -z --raw` of merges: a commit, then for each path a head with all sides, and it.
+
+    A change is to what the first parent has there, or, where it has nothing, the second. Raises Undecided
+    `evidence-incomplete` for anything else.
+    """
+    found: dict[ObjectId, list[Change]] = {}
+    current: list[Change] | None = None
+    fields = iter(out.split(b"\0")[:-1])
+    for field in fields:
+        if not field.startswith(b":"):
+            current = found.setdefault(_id(field), [])
+            continue
+        path, words = next(fields, None), field.lstrip(b":").split(b" ")
+        count = len(words) // 2
+        if path is None or current is None or len(words) != 2 * count + 1 or count < 2:
+            raise Undecided("evidence-incomplete", "git diff-tree answered something that is no change of a merge")
+        *before, after = map(_entry, words[:count], words[count : 2 * count])
+        current.append(Change(path, next((entry for entry in before if entry is not None), None), after))
+    return {commit: tuple(changes) for commit, changes in found.items()}
 
 
 def _entry(mode: bytes, object_id: bytes) -> Entry | None:

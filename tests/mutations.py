@@ -93,6 +93,7 @@ _CONTRACT = (
     Mutation("landing: conflicts", "repository.py", "done.code == 0) for done in merged", "True) for done in merged"),
     Mutation("landing: the test merge", "landing.py", "merge_ref.tree != tree", "False"),
     Mutation("landing: merges are merged anew", "landing.py", "if len(commit.parents) == 2:", "if False:"),
+    Mutation("landing: what is like no parent", "landing.py", "if change.path not in known]", "if False]"),
     Mutation("landing: commits without parents", "landing.py", " or [EMPTY_TREES[len(commit.tree)]]", ""),
     Mutation("landing: nothing lands", "gather.py", "if not landing.landed:", "if False:"),
     Mutation(

@@ -24,7 +24,7 @@ _MONTH = re.compile(r"[0-9]{6}")
 _SUFFIX = ".json"
 _FILE, _FOLDER = 0o100644, 0o040000
 #: The largest tree that is read: a month of 100,000 tasks has 5 MB.
-_MAX_TREE = 64 * 1024 * 1024
+_MAX_TREE = 8 * 1024 * 1024
 
 
 def all_entries(objects: Objects, archive: ObjectId) -> tuple[Logged, ...]:

@@ -212,17 +212,81 @@ def test_more_paths_than_are_judged(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("more", [0, 1])
-@pytest.mark.parametrize(("limit", "most"), [("MAX_PATHS", 4), ("MAX_COMMITS", 3)])
+@pytest.mark.parametrize(
+    ("limit", "most"), [("MAX_PATHS", 4), ("MAX_COMMITS", 3), ("MAX_PARENTS", 3), ("MAX_TOUCHED", 4)]
+)
 def test_as_many_as_are_judged(
     limit: str, most: int, more: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The branch has two commits, which change a file and move another; here comes a third."""
     monkeypatch.setattr(landing, limit, most)
     repo = stage(tmp_path / "work")
-    repo.commit({"src/b.py": "b\n", **({"src/c.py": "c\n"} if more and limit == "MAX_PATHS" else {})}, "Third")
-    if more and limit == "MAX_COMMITS":
+    another = more and limit in ("MAX_PATHS", "MAX_TOUCHED")
+    repo.commit({"src/b.py": "b\n", **({"src/c.py": "c\n"} if another else {})}, "Third")
+    if more and not another:
         repo.commit({"src/b.py": "c\n"}, "Fourth")
     assert in_this_process(repo) == ("error" if more else "pass")
+
+
+@pytest.mark.parametrize(
+    ("entries", "fault"),
+    [
+        (["work.py", "zz.py"], None),
+        (["work.py", "work.py"], "a name stands in it twice"),
+        (["zz.py", "work.py"], "its entries are out of order"),
+        (["deep/work.py"], "a name that no file can have"),
+    ],
+)
+def test_a_malformed_tree_that_the_tip_has_no_more(entries: list[str], fault: str | None, tmp_path: Path) -> None:
+    """Whoever fetches with checks on cannot fetch it: what passes here must not fail there."""
+    repo = stage(tmp_path / "work")
+    blob = bytes.fromhex(repo.blob("x\n"))
+    odd = repo.git(
+        *("hash-object", "-t", "tree", "-w", "--literally", "--stdin"),
+        input=b"".join(b"100644 %b\0%b" % (name.encode(), blob) for name in entries),
+    )
+    briefly(repo, odd)
+    verdict = told(repo)
+    assert verdict["verdict"] == ("pass" if fault is None else "fail")
+    said = [(one["rule"], one["path"], one["message"]) for one in verdict["findings"]]
+    assert said == (
+        [] if fault is None else [("paths-safe", "src/briefly", f"the tree src/briefly is malformed: {fault}")]
+    )
+
+
+@pytest.mark.parametrize("files", [True, False], ids=["files", "empty folders"])
+def test_a_tree_without_end_that_the_tip_has_no_more(files: bool, tmp_path: Path) -> None:
+    """git would walk it until its deadline, and hold every file of it meanwhile."""
+    repo = stage(tmp_path / "work")
+    tree = repo.git("mktree", input=f"100644 blob {repo.blob('x')}\tf\n" if files else "")
+    for _ in range(10):
+        tree = repo.git("mktree", input="".join(f"040000 tree {tree}\td{number}\n" for number in range(10)))
+    briefly(repo, tree)
+    assert error_of(told(repo)) == "limits-exceeded"
+
+
+def briefly(repo: Repo, tree: str) -> None:
+    """Commit a folder below `src/`, and a commit after it that has it no more."""
+    before = repo.git("rev-parse", f"{BRANCH}^{{tree}}")
+    for folder in (f"040000 tree {tree}\tbriefly\n", ""):
+        src = repo.git("mktree", input=f"{repo.git('ls-tree', f'{before}:src')}\n{folder}")
+        root = repo.git("ls-tree", before).replace(repo.git("rev-parse", f"{before}:src"), src)
+        made = repo.git("commit-tree", repo.git("mktree", input=f"{root}\n"), "-p", BRANCH, "-m", "Briefly")
+        repo.git("update-ref", f"refs/heads/{BRANCH}", made)
+
+
+@pytest.mark.parametrize("parents", [1, 3_000])
+def test_the_same_parent_over_and_over(parents: int, tmp_path: Path) -> None:
+    repo = stage(tmp_path / "work")
+    for file in range(30):
+        (repo.path / "src" / f"n{file}").write_text("n\n")
+    repo.git("add", "src")
+    who = "A <a@example.invalid> 1786699800 +0000"
+    head, tree = repo.git("rev-parse", BRANCH), repo.git("write-tree")
+    lines = [f"tree {tree}", *[f"parent {head}"] * parents, f"author {who}", f"committer {who}", "", "Octopus", ""]
+    made = repo.git("hash-object", "-t", "commit", "-w", "--stdin", input="\n".join(lines))
+    repo.git("update-ref", f"refs/heads/{BRANCH}", made)
+    assert told(repo)["verdict"] == "pass"
 
 
 @pytest.mark.parametrize("count", [1_000, 1_001])

@@ -77,7 +77,7 @@ def test_malformed_trees(entries: list[tuple[str, str]], fault: str | None, repo
     path.write_bytes(data)
     made = ObjectId(repo.git("hash-object", "-w", "--literally", "-t", "tree", str(path)))
     top = mktree(repo, ("040000", made, "sub"))
-    assert trees.malformed(root(repo), top) == ([] if fault is None else [(b"sub", fault)])
+    assert trees.malformed([(root(repo), top)]) == ([] if fault is None else [(b"sub", fault)])
 
 
 def test_a_tree_that_has_no_end(repo: Repo, trees: Trees) -> None:
@@ -86,16 +86,49 @@ def test_a_tree_that_has_no_end(repo: Repo, trees: Trees) -> None:
     for _ in range(10):
         made = mktree(repo, *(("040000", made, f"d{number}") for number in range(10)))
     with pytest.raises(Undecided) as caught:
-        trees.malformed(root(repo), made)
+        trees.malformed([(root(repo), made)])
     assert caught.value.code == "limits-exceeded"
-    assert trees.malformed(made, made) == []
+    assert trees.malformed([(made, made)]) == []
+
+
+def test_a_folder_at_two_places_is_counted_twice(repo: Repo, trees: Trees, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is looked at once; git walks it once for every place."""
+    blob = repo.git("rev-parse", "HEAD:e.txt")
+    below = mktree(repo, ("100644", blob, "x"), ("100644", blob, "y"))
+    top = mktree(repo, ("040000", below, "one"), ("040000", below, "two"))
+    pair = (root(repo), top)
+    assert trees.malformed([pair], most=3) == []
+    with pytest.raises(Undecided, match="over 2 changed folders"):
+        trees.malformed([pair], most=2)
+    monkeypatch.setattr("gate.trees.MAX_FILES", 4)
+    assert trees.malformed([pair]) == []
+    with pytest.raises(Undecided, match="over 4 changed files"):
+        trees.malformed([pair, (root(repo), below)])
+
+
+@pytest.mark.parametrize("limit", ["MAX_IN_FOLDER", "MAX_ENTRIES", "MAX_ALL"])
+@pytest.mark.parametrize("more", [0, 1])
+def test_as_much_as_is_read(limit: str, more: int, repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    blob = repo.git("rev-parse", "HEAD:e.txt")
+    top = mktree(repo, *(("100644", blob, f"f{number}") for number in range(10)))
+    exact = len(repo.run("cat-file", "tree", top).stdout) if limit == "MAX_ALL" else 10
+    monkeypatch.setattr(f"gate.trees.{limit}", exact - more)
+    empty = ObjectId(repo.git("mktree", input=""))
+    with Git(repo.path, os.environ).objects() as objects:
+        asked = Trees(objects)
+        try:
+            asked.malformed([(empty, top)]) if limit == "MAX_ALL" else asked.entries(top)
+        except Undecided as refused:
+            assert (more, refused.code) == (1, "limits-exceeded")
+        else:
+            assert not more
 
 
 def test_an_unchanged_folder_is_not_looked_at(repo: Repo, trees: Trees) -> None:
     """What base has is base's, however odd."""
     before = repo.git("rev-parse", "HEAD:a")
     top = mktree(repo, ("040000", before, "a"), ("120000", repo.git("rev-parse", "HEAD:e.txt"), "link"))
-    assert trees.malformed(root(repo), top) == []
+    assert trees.malformed([(root(repo), top)]) == []
     assert before not in trees._entries
     found = trees.at(top, b"link")
     assert found is not None and found.mode == LINK

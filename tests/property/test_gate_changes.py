@@ -99,4 +99,4 @@ def test_a_path_holds_what_a_snapshot_has(place: tuple[Repo, GateRepository], no
         assert above is not None and above.mode == FOLDER
         assert path.rpartition(b"/")[2] in trees.names_in(tree, folder)
     assert set(trees.blobs_below(tree, b"")) == {entry.id for entry in listed.values() if entry.mode != 0o160000}
-    assert trees.malformed(tree, tree) == []
+    assert trees.malformed([(tree, tree)]) == []

@@ -68,7 +68,12 @@ def resolve(session: Session, revision: str) -> ObjectId:
     if revision.startswith("-") or not revision.isprintable():
         raise Usage("usage", f"{revision!r} is not a revision", "git rev-parse REV")
     meant = _meaning(session, revision)
-    info = session.objects.info([f"{meant}^{{commit}}"])[0] if meant is not None else None
+    try:
+        info = session.objects.info([f"{meant}^{{commit}}"])[0] if meant is not None else None
+    except Undecided as fault:
+        if fault.code != "git-failed":
+            raise
+        info = None  # git dies of some, as of `@{upstream}` where there is none
     if info is None or info.type != "commit":
         raise _no_commit(session, meant or revision)
     return info.id

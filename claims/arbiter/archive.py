@@ -139,8 +139,11 @@ def _tasks(month: Iterable[Entry]) -> Iterable[tuple[TaskId, str]]:
             continue
 
 
-def _entries(task: TaskId, tree: Iterable[Entry]) -> Iterable[Logged]:
-    """The entries in a task's folder, likewise."""
+def _entries(task: TaskId, tree: Sequence[Entry]) -> Iterable[Logged]:
+    """The entries in a task's folder, likewise. Raises Undecided for two of one name, which git never writes."""
+    if len({entry.name for entry in tree}) != len(tree):
+        message = f"{ARCHIVE}: {folder_of(task)} has two records of one name, and it is not clear which counts"
+        raise Undecided("git-failed", message, f"git ls-tree {ARCHIVE}:{folder_of(task)}")
     for entry in tree:
         if entry.mode != _FILE or entry.id is None or not entry.name.endswith(_SUFFIX):
             continue

@@ -147,6 +147,7 @@ def test_a_tag_of_that_name_is_not_the_branch(work: Repo, name: str) -> None:
         ("HEAD-2", "HEAD-2"),
         ("refs/heads/gone", "refs/heads/gone"),
         ("HEAD-2^0", "HEAD-2"),
+        ("HEAD-2@{upstream}", "other"),
     ],
 )
 def test_a_tag_is_not_the_head(work: Repo, revision: str, tag: str) -> None:
@@ -155,7 +156,7 @@ def test_a_tag_is_not_the_head(work: Repo, revision: str, tag: str) -> None:
     finished(work)
     work.git("tag", tag)
     result = swarm_gate(work, "pr", "--base", "origin/main", "--head", revision, "--json")
-    if revision.startswith("HEAD-2"):
+    if revision in ("HEAD-2", "HEAD-2^0"):
         assert {finding["rule"] for finding in result.json["findings"]} == {"no-change"}
         assert result.json["head"]["branch"] == ("HEAD-2" if revision == "HEAD-2" else None)
     else:

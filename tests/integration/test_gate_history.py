@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from claims.arbiter import archive
 from claims.errors import Undecided
 from claims.git import ProcessTimedOut
-from claims.names import ObjectId
+from claims.names import ObjectId, TaskId
 from gate.repository import GateRepository, borrowing, parse_combined
+from tests.support.board import task_id
 from tests.support.repo import Repo, init
 
 
@@ -54,6 +56,26 @@ def test_what_a_merge_has_like_no_parent(repo: Repo, gates: GateRepository) -> N
     assert first is not None and first.id == repo.git("rev-parse", f"{one}:a.txt")
     assert by_path[b"b.txt"].after is None and by_path[b"new.txt"].before is None
     assert gates.like_no_parent([]) == {}
+
+
+@pytest.mark.parametrize("twins", [False, True])
+def test_two_archived_records_at_one_stamp(repo: Repo, gates: GateRepository, twins: bool) -> None:
+    """Whoever may push may push such an archive: which of the two counts would be up to the reader."""
+
+    def stored(mode: str, names: list[str], object_id: str) -> str:
+        data = b"".join(f"{mode} {name}\0".encode() + bytes.fromhex(object_id) for name in names)
+        return repo.git("hash-object", "-w", "--literally", "-t", "tree", "--stdin", input=data)
+
+    task = TaskId(task_id(1))
+    names = ["20260814T093000.000Z.json", "20260814T093000.000Z.json" if twins else "20260814T093000.001Z.json"]
+    folder = stored("100644", names, repo.blob("{}\n"))
+    root = stored("40000", ["202608"], stored("40000", [task], folder))
+    made = ObjectId(repo.git("commit-tree", root, "-m", "Archive"))
+    if not twins:
+        assert len(archive.entries_of(gates.objects, made, [task])) == 2
+        return
+    with pytest.raises(Undecided, match="two records of one name"):
+        archive.entries_of(gates.objects, made, [task])
 
 
 @pytest.mark.parametrize(

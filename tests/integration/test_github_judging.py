@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -14,94 +12,18 @@ import pytest
 
 from claims.errors import SwarmError
 from claims.names import Branch, ObjectId
-from gate.github.api import Api, open_api
 from gate.github.event import MergeGroupEvent, PullRequestEvent, read_event
 from gate.github.judging import judge_event
 from gate.verdict import Verdict
-from tests.support.board import board_files, moved, task_file, task_id, yaml
-from tests.support.github.fake import Fake
-from tests.support.github.state import OPERATOR, REPOSITORY, STRANGER, WEB_FLOW, repository, signed
-from tests.support.http_origin import HttpOrigin
-from tests.support.repo import Repo, clone
-from tests.support.swarm import swarm
-
-ONE, TWO = task_id(1), task_id(2)
-CONFIG = {"gate": {"operators": [{"login": OPERATOR["login"], "id": OPERATOR["id"]}], "history": "squash"}}
-
-
-@dataclass
-class Scene:
-    """The repository as a git server and the fake have it, and a clone to work in."""
-
-    fake: Fake
-    hub: Repo
-    work: Repo
-    environ: Mapping[str, str]
-
-    @property
-    def api(self) -> Api:
-        return open_api(self.environ)
-
-    def task(self, number: int, task: str, *, claim: bool = True, outside: bool = False, base: str = "main") -> str:
-        """A finished task on a branch of its own, pushed as a pull request; its head."""
-        branch = f"agent/{task}"
-        self.work.git("switch", "-q", "-c", branch, f"origin/{base}")
-        if claim:
-            swarm(self.work, "claim", task, "--agent", f"agent-{number}", ok=True)
-        text = self.work.git("show", f"origin/main:.agents/tasks/queued/{task}.md") + "\n"
-        path = "docs/x.md" if outside else f"src/{number}.py"
-        self.work.commit({path: f"print({number})\n", **moved(text, "done")}, f"Finish {task}")
-        return self.open(number, branch)
-
-    def open(self, number: int, branch: str, author: Mapping[str, Any] = STRANGER) -> str:
-        """Push the branch that is checked out as a pull request."""
-        head = self.work.git("rev-parse", "HEAD")
-        self.work.git("push", "-q", "--force", "origin", f"HEAD:refs/heads/{branch}", f"HEAD:refs/pull/{number}/head")
-        self.fake.state.pull(number, branch, head, author=author)
-        return head
-
-    def judged(self, number: int) -> Verdict:
-        (verdict,) = judge_event(self.api, PullRequestEvent(number), self.environ, datetime.now(timezone.utc))
-        return verdict
-
-    def queue(self, number: int, below: str, how: str = "squash") -> str:
-        """Add a pull request to the merge queue as GitHub would; the new head of the group."""
-        self.work.git("switch", "-q", "--detach", below)
-        head = self.fake.state.pulls[number]["head"]["sha"]
-        if how == "squash":
-            self.work.git("merge", "-q", "--squash", head)
-            self.work.git("commit", "-q", "-m", f"Pull request {number}")
-        elif how == "merge":
-            self.work.git("merge", "-q", "--no-ff", "-m", f"Pull request {number}", head)
-        else:
-            self.work.git("cherry-pick", f"{self.work.git('merge-base', below, head)}..{head}")
-        return self.enqueue(number, below)
-
-    def enqueue(self, number: int, below: str, base: str = "main") -> str:
-        """Push what is checked out as an entry of the queue."""
-        tip = self.work.git("rev-parse", "HEAD")
-        ref = f"refs/heads/gh-readonly-queue/{base}/pr-{number}-{self.work.git('rev-parse', below)}"
-        self.work.git("push", "-q", "--force", "origin", f"HEAD:{ref}")
-        return tip
-
-    def group(self, number: int, below: str, tip: str) -> list[Verdict]:
-        branch = Branch(f"gh-readonly-queue/main/pr-{number}-{self.work.git('rev-parse', below)}")
-        event = MergeGroupEvent(Branch("main"), branch, ObjectId(tip))
-        return judge_event(self.api, event, self.environ, datetime.now(timezone.utc))
+from tests.support.board import task_file, task_id
+from tests.support.github.scene import ONE, TWO, Scene, on_github
+from tests.support.github.state import OPERATOR, STRANGER, WEB_FLOW, repository, signed
 
 
 @pytest.fixture
 def scene(tmp_path: Path) -> Iterator[Scene]:
-    with Fake() as fake, HttpOrigin(tmp_path / "served") as server:
-        tasks = [task_file(ONE, paths=["src/"]), task_file(TWO, paths=["src/"], depends_on=[ONE])]
-        files = {**board_files(tasks), ".agents/swarm.yaml": yaml(CONFIG), "src/old.py": "old\n"}
-        hub = server.create(f"{REPOSITORY}", files)
-        for setting in ("allowFilter", "allowAnySHA1InWant"):
-            hub.git("config", f"uploadpack.{setting}", "true")
-        url = server.url(REPOSITORY)
-        work = clone(url, tmp_path / "work")
-        place = url.removesuffix(f"/{REPOSITORY}.git")
-        yield Scene(fake, hub, work, {**os.environ, **fake.environ(), "GITHUB_SERVER_URL": place})
+    with on_github(tmp_path) as made:
+        yield made
 
 
 def rules(verdict: Verdict) -> set[str]:
@@ -232,29 +154,15 @@ class TestMergeQueue:
         """The second task depends on the first, which is done in the unit below."""
         scene.task(7, ONE)
         first = scene.queue(7, "origin/main", how)
-        self.second(scene)
+        scene.claimed_by_hand(8, TWO)
         tip = scene.queue(8, first, how)
         assert [(one.word, one.task) for one in scene.group(8, first, tip)] == [("pass", ONE), ("pass", TWO)]
-
-    @staticmethod
-    def second(scene: Scene) -> None:
-        """A pull request for the second task, which cannot be claimed while the first is open: by its record."""
-        scene.work.git("switch", "-q", "-c", f"agent/{TWO}", "origin/main")
-        text = scene.work.git("show", f"origin/main:.agents/tasks/queued/{TWO}.md") + "\n"
-        claims = f"refs/swarm/task-claims/{ONE}"
-        record = json.loads(scene.hub.git("cat-file", "blob", claims))
-        record |= {"task": TWO, "branch": f"agent/{TWO}", "taskDigest": None}
-        del record["taskDigest"]
-        blob = scene.hub.blob(json.dumps(record))
-        scene.hub.git("update-ref", f"refs/swarm/task-claims/{TWO}", blob)
-        scene.work.commit({"src/8.py": "print(8)\n", **moved(text, "done")}, f"Finish {TWO}")
-        scene.open(8, f"agent/{TWO}")
 
     def test_the_lower_entry_is_judged_too(self, scene: Scene) -> None:
         """With the grouping HEADGREEN the check of the last entry alone lets both land."""
         scene.task(7, ONE, outside=True)
         first = scene.queue(7, "origin/main")
-        self.second(scene)
+        scene.claimed_by_hand(8, TWO)
         tip = scene.queue(8, first)
         lower, upper = scene.group(8, first, tip)
         assert (lower.word, rules(lower), upper.word) == ("fail", {"paths-inside"}, "pass")

@@ -10,8 +10,8 @@ from claims.git import printable
 
 #: Whatever means something in Markdown, in HTML, or to GitHub: mentions, issues, commits, emoji.
 _MARKDOWN = frozenset("\\`*_{}[]()<>#+-.!|~&@:/=^$'\"")
-#: `::name::` and `##[name]` begin a command for the runner.
-_COMMANDS = (("::", ":\u200b:"), ("##[", "##\u200b["))
+#: `::name::` at the start of a line and `##[name]` anywhere in one begin a command for the runner.
+_COMMANDS = (("::", ": :"), ("##[", "## ["))
 
 
 def line(text: str, limit: int) -> str:
@@ -29,7 +29,7 @@ def shortened(text: str, limit: int) -> str:
 
 def command_data(text: str, limit: int) -> str:
     """The message of a workflow command. The runner turns `%0A` and its like back."""
-    lines = (printable(one, limit) for one in text.split("\n"))
+    lines = (printable(one, limit + 1).replace("##[", "## [") for one in text.split("\n"))
     return shortened("\n".join(lines), limit).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

@@ -91,7 +91,8 @@ def _verdict(verdict: Verdict) -> Iterator[str]:
     task = f" of {code(verdict.task, _MAX_WORD)}" if verdict.task is not None else ""
     yield f"**{verdict.word}**: {markdown(verdict.kind, _MAX_WORD)}{task}"
     yield ""
-    yield from _table(["", ""], [*_facts(verdict)])
+    first, *rest = _facts(verdict)
+    yield from _table(first, rest)
     yield ""
     if verdict.findings:
         yield f"**{len(verdict.findings)} finding{'' if len(verdict.findings) == 1 else 's'}**"

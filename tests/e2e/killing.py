@@ -7,10 +7,12 @@ on are tried from what it left: the agent comes back, or its lease runs out and 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
+
+import pytest
 
 from tests.support.board import board_files, task_file, task_id
 from tests.support.forked import ForkServer
@@ -294,6 +296,16 @@ class Ground:
         first, *clones = self.state().refs
         assert problems(first, self.told) == []
         assert [refs.live for refs in (first, *clones)] == [{}] * (1 + len(clones))
+
+
+#: Verbs that write all that there is to write: a claim anew, over another's, and its completion record.
+TELLING = ("claim", "steal", "done")
+
+
+def leave_to_full(verb: Verb, thorough: bool, kept: Sequence[str] = TELLING) -> None:
+    """Skip a verb whose transactions are parts of those that are kept, but with `--full`."""
+    if not thorough and verb.name not in kept:
+        pytest.skip("with --full")
 
 
 def ground(kind: str, folder: Path, forked: ForkServer, thorough: bool = False) -> Ground:

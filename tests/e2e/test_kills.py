@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.killing import KINDS, TASK, TASK_FILE, VERBS, Verb, git_commands, ground
+from tests.e2e.killing import KINDS, TASK, TASK_FILE, TELLING, VERBS, Verb, git_commands, ground, leave_to_full
 from tests.support.board import moved
 from tests.support.forked import ForkServer
 from tests.support.git_wrapper import When
@@ -26,8 +26,7 @@ each_kind = pytest.mark.parametrize("kind", KINDS)
 def test_before_and_after_each_git_command(
     kind: str, verb: Verb, tmp_path: Path, forked: ForkServer, thorough: bool
 ) -> None:
-    if kind == "remote" and not thorough and verb.name not in ("claim", "steal", "done", "release"):
-        pytest.skip("with --full")
+    leave_to_full(verb, thorough, TELLING if kind == "local" else TELLING[:2])
     here = ground(kind, tmp_path, forked, thorough)
     assert here.kill(verb).code == 0
     for number, (word, nth) in enumerate(list(git_commands(here.wrapper))):
@@ -43,6 +42,7 @@ def test_before_and_after_each_git_command(
 @each_kind
 def test_before_each_step_of_its_own(kind: str, verb: Verb, tmp_path: Path, forked: ForkServer, thorough: bool) -> None:
     """Its own steps: a token is created, written, synced, renamed, deleted. With `--full` git's are among them."""
+    leave_to_full(verb, thorough, (*TELLING, "release") if kind == "local" else TELLING[:1])
     here = ground(kind, tmp_path, forked, thorough)
     log = tmp_path / "steps"
     assert here.kill(verb, events=log).code == 0

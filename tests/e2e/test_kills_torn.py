@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.killing import EXPIRED_AGAIN, KINDS, RIVAL, TASK, VERBS, Ground, Verb, ground
+from tests.e2e.killing import EXPIRED_AGAIN, KINDS, RIVAL, TASK, VERBS, Ground, Verb, ground, leave_to_full
 from tests.support.forked import ForkServer
 from tests.support.invariants_of_refs import check, live, lock_ref, read
 from tests.support.swarm import Result
@@ -22,6 +22,7 @@ each_verb = pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
 
 @each_verb
 def test_here_and_the_command_with_it(verb: Verb, tmp_path: Path, forked: ForkServer, thorough: bool) -> None:
+    leave_to_full(verb, thorough)
     here = ground("local", tmp_path, forked, thorough)
     edits = here.edits(verb)
     for done in range(edits + 1):
@@ -35,6 +36,7 @@ def test_here_and_the_command_with_it(verb: Verb, tmp_path: Path, forked: ForkSe
 @each_verb
 def test_here_and_the_command_goes_on(verb: Verb, tmp_path: Path, forked: ForkServer, thorough: bool) -> None:
     """What it says then is true, and what it could not do is as if it had died too."""
+    leave_to_full(verb, thorough)
     here = ground("local", tmp_path, forked, thorough)
     for done in range(here.edits(verb) + 1):
         here.wrapper.clear()
@@ -109,6 +111,7 @@ def test_here_twice(first: Verb, tmp_path: Path, forked: ForkServer, thorough: b
 @each_verb
 def test_in_the_mirror(verb: Verb, tmp_path: Path, forked: ForkServer, thorough: bool) -> None:
     """The remote has said yes; the copy of it in this clone is in part old, in part new."""
+    leave_to_full(verb, thorough)
     here = ground("remote", tmp_path, forked, thorough)
     for done in range(12) if thorough else (2,):
         here.wrapper.clear()

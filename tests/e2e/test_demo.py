@@ -65,8 +65,21 @@ def test_the_story(folders: Path) -> None:
     assert {where for where, _ in typed} == {".", "app", "one", "two", "far"}
 
 
-def test_keep_leaves_the_folder(folders: Path) -> None:
-    told = swarm(folders, "demo", "--keep", ok=True)
+def test_it_reads_nobodys_configuration_and_keeps_the_folder(folders: Path, tmp_path: Path) -> None:
+    hostile = tmp_path / "hostile"
+    hostile.mkdir()
+    (hostile / ".gitconfig").write_text("[swarm]\n\tbase = nowhere\n[core]\n\thooksPath = /bin\n[broken\n")
+    env = {
+        "HOME": str(hostile),
+        "GIT_CONFIG_GLOBAL": None,
+        "SWARM_GIT_CONFIG_SEALED": None,
+        "GIT_DIR": str(hostile),
+        "SWARM_BASE": "nowhere",
+        "SWARM_AGENT": "somebody",
+        "SWARM_REMOTE": "elsewhere",
+    }
+    told = swarm(folders, "demo", "--keep", env=env, ok=True)
+    assert "somebody" not in told.out and str(hostile) not in told.out
     (kept,) = folders.iterdir()
     assert told.out.rstrip().endswith(f"all as told; kept in {kept}")
     assert (kept / "origin.git").is_dir() and (kept / "far" / ".agents").is_dir()
@@ -82,7 +95,7 @@ def test_json_is_one_value(folders: Path) -> None:
     assert "verdict: pass (implementation of T-" in honest["output"]
     assert [(step["exit"], broken(step["output"])) for step in moves] == [(1, rules) for rules in MOVES.values()]
     assert told.json["folder"] is None
-    assert (swarm(folders, "demo", "--quiet", ok=True).out, list(folders.iterdir())) == ("", [])
+    assert list(folders.iterdir()) == []
 
 
 def broken(output: str) -> set[str]:
@@ -101,23 +114,6 @@ def test_it_fails_where_the_gate_lets_a_move_pass(tmp_path: Path) -> None:
     honest = next(step for step in terminal.steps if step.command.startswith("swarm-gate"))
     assert honest.output.startswith("verdict: pass")
     assert terminal.steps[-2].command == "git commit --quiet -m 'Whatever I like'"
-
-
-def test_it_reads_nobodys_configuration(folders: Path, tmp_path: Path) -> None:
-    hostile = tmp_path / "hostile"
-    hostile.mkdir()
-    (hostile / ".gitconfig").write_text("[swarm]\n\tbase = nowhere\n[core]\n\thooksPath = /bin\n[broken\n")
-    env = {
-        "HOME": str(hostile),
-        "GIT_CONFIG_GLOBAL": None,
-        "SWARM_GIT_CONFIG_SEALED": None,
-        "GIT_DIR": str(hostile),
-        "SWARM_BASE": "nowhere",
-        "SWARM_AGENT": "somebody",
-        "SWARM_REMOTE": "elsewhere",
-    }
-    told = swarm(folders, "demo", env=env, ok=True)
-    assert "somebody" not in told.out and str(hostile) not in told.out
 
 
 def test_it_fails_where_a_command_ends_otherwise_than_told(folders: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from gate.verdict import Verdict
 MAX_COMMENT = 65_536
 #: Comments of a pull request that are looked through for ours.
 _MOST = 1_000
+_ACTIONS_BOT = "github-actions[bot]"
 #: By this ours is known, and by its author: anybody can write these words.
 MARKER = "<!-- swarm-gate: verdict -->"
 
@@ -47,16 +48,23 @@ def write_comment(api: Answers, number: int, results: Sequence[Verdict | SwarmEr
 
 
 def _ours(api: Answers, number: int) -> int | None:
-    """The id of the first comment with our marker and of this app or account."""
-    for comment in api.pages(f"/issues/{number}/comments", _MOST):
-        if not isinstance(comment, dict) or not str(comment.get("body", "")).startswith(MARKER):
-            continue
-        if _is_ours(comment) and isinstance(comment.get("id"), int):
-            return int(comment["id"])
-    return None
+    """The id of the first comment with our marker that this token's account wrote."""
+    listed = [one for one in api.pages(f"/issues/{number}/comments", _MOST) if isinstance(one, dict)]
+    marked = [one for one in listed if str(one.get("body", "")).startswith(MARKER) and isinstance(one.get("id"), int)]
+    if not marked:
+        return None
+    me = _me(api)
+    return next((int(one["id"]) for one in marked if _login(one.get("user")) == me), None)
 
 
-def _is_ours(comment: Mapping[str, Any]) -> bool:
-    """Whether the job's token wrote a comment: in Actions all of those are the one bot's, and nobody else can be it."""
-    user = comment.get("user")
-    return isinstance(user, dict) and user.get("login") == "github-actions[bot]" and user.get("type") == "Bot"
+def _me(api: Answers) -> str | None:
+    """Who the token is. A job's own is nobody's that GitHub would name: what it writes is the bot's of Actions."""
+    try:
+        return _login(api.absolute("/user"))
+    except Undecided:
+        return _ACTIONS_BOT
+
+
+def _login(user: Any) -> str | None:
+    login = user.get("login") if isinstance(user, dict) else None
+    return login if isinstance(login, str) else None

@@ -23,7 +23,7 @@ from gate.report.comment import MARKER, MAX_COMMENT, body_of, write_comment
 from gate.report.summary import MAX_SUMMARY, summary
 from gate.verdict import ClaimUsed, Finding, Outcome, Remark, Side, Verdict
 from tests.support.github.fake import Fake
-from tests.support.github.state import ACTIONS_BOT, REPOSITORY, State
+from tests.support.github.state import ACTIONS_BOT, REPOSITORY, STRANGER, State
 
 HOSTILE = [
     "::error::forged",
@@ -199,8 +199,15 @@ class TestComment:
         state.pull(7, "topic", "1" * 40)
         return state
 
-    def test_it_is_written_once_and_edited_in_place(self) -> None:
-        with Fake(self.state()) as fake:
+    @pytest.mark.parametrize("token", ["of a job", "of an account"])
+    def test_it_is_written_once_and_edited_in_place(self, token: str) -> None:
+        """A job's token may not ask who it is."""
+        state = self.state()
+        if token == "of a job":
+            state.lacks["GET /user"] = "nothing=read"
+        else:
+            state.user = dict(STRANGER)
+        with Fake(state) as fake:
             api = Api(REPOSITORY, "token", fake.url)
             write_comment(api, 7, [verdict("first")])
             write_comment(api, 7, [verdict("second")])

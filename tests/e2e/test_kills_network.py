@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.killing import EXPIRED, FILES, TASK, VERBS, Ground, Verb, clones, ground
+from tests.e2e.killing import EXPIRED, FILES, TASK, VERBS, Ground, Verb, clones, ground, leave_to_full
 from tests.support.forked import ForkServer
 from tests.support.http_origin import HttpOrigin, Service
 from tests.support.invariants_of_refs import check, live, read
@@ -53,8 +53,9 @@ def test_a_lost_push(verb: Verb, server: HttpOrigin, here: Ground) -> None:
 
 
 @each_verb
-def test_a_push_that_is_lost_again_and_again(verb: Verb, server: HttpOrigin, here: Ground) -> None:
+def test_a_push_that_is_lost_again_and_again(verb: Verb, server: HttpOrigin, here: Ground, thorough: bool) -> None:
     """It says that it may still land, and for a claim until when it would hold; nothing is forgotten."""
+    leave_to_full(verb, thorough)
     here.begin(verb)
     before = live(here.arbiter)
     server.drop_before_apply(times=_sends(verb))

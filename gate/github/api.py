@@ -6,16 +6,19 @@ nothing here takes an error for an empty answer, and nothing waits for long.
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn, cast
 
 import github
 import requests
 
 from claims.errors import SwarmError, Undecided
 from claims.git import printable
+from claims.values import dataclass
+from gate.github.connection import Plain, Secure, Unusable
 
 #: Seconds for one answer; how often a reading is tried; seconds of all waiting of a command.
 _TIMEOUT = 20
@@ -26,6 +29,18 @@ _API = "https://api.github.com"
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}")
 #: Verbs that do no harm when they arrive twice.
 _AGAIN = frozenset({"GET", "PUT", "DELETE"})
+_SECONDS = re.compile(r"[0-9]{1,10}")
+#: What the library calls it, and what it is.
+_FAULTS = {
+    "ConnectionError": "no connection, or it was lost",
+    "ConnectTimeout": "no connection in time",
+    "ReadTimeout": "no answer in time",
+    "Timeout": "no answer in time",
+    "SSLError": "the certificate is not to be trusted",
+    "ProxyError": "the proxy does not let it through",
+}
+#: A token as GitHub makes them. With anything else in it, a header's error would print it.
+_TOKEN = re.compile(r"[!-~]{1,1000}")
 
 
 class NotFound(Undecided):
@@ -49,20 +64,11 @@ class Api:
         self.requests = 0
         self._pause = pause
         self._waited = 0.0
-        self._requester = github.Github(
-            auth=github.Auth.Token(token) if token else None,
-            base_url=url,
-            timeout=_TIMEOUT,
-            per_page=_PER_PAGE,
-            # What is repeated, and how long is waited, is decided here: PyGithub would wait for an hour.
-            retry=None,
-            seconds_between_requests=None,
-            seconds_between_writes=None,
-        ).requester
+        self._requester = _requester(token, url)
 
     def get(self, path: str, **params: str | int) -> Any:
         """What is at a path."""
-        return self._ask("GET", self._below(path), params)[1]
+        return self._read(self._below(path), params)[1]
 
     def find(self, path: str, **params: str | int) -> Any | None:
         """What is at a path; None where GitHub says 404 and nothing else."""
@@ -75,7 +81,7 @@ class Api:
         """A list, page by page. Raises Undecided `limits-exceeded` for one of more than `most` entries."""
         found: list[Any] = []
         for number in range(1, most // _PER_PAGE + 3):
-            headers, page = self._ask("GET", self._below(path), {**params, "per_page": _PER_PAGE, "page": number})
+            headers, page = self._read(self._below(path), {**params, "per_page": _PER_PAGE, "page": number})
             if not isinstance(page, list):
                 raise self._failed("GET", path, "GitHub answered something that is no list")
             found += page
@@ -95,60 +101,79 @@ class Api:
         return self._ask("PUT", self._below(path), body=body)[1]
 
     def delete(self, path: str) -> None:
+        """Delete what is there. NotFound says that it was gone before: not where an earlier try may have done it."""
         self._ask("DELETE", self._below(path))
 
     def absolute(self, path: str) -> Any:
         """What is at a path from the root, as `/user` is."""
-        return self._ask("GET", path)[1]
+        return self._read(path)[1]
 
     def _below(self, path: str) -> str:
         return f"/repos/{self.repository}{path}"
+
+    def _read(self, url: str, params: Mapping[str, Any] | None = None) -> tuple[Mapping[str, Any], Any]:
+        """An answer with something in it: an empty one is no "there is none"."""
+        headers, found = self._ask("GET", url, params)
+        if found is None:
+            raise self._failed("GET", url, "GitHub's answer is empty")
+        return headers, found
 
     def _ask(
         self, verb: str, url: str, params: Mapping[str, Any] | None = None, body: Any | None = None
     ) -> tuple[Mapping[str, Any], Any]:
         """Ask, and again where that can do no harm and may help."""
+        unclear = False
         for tries in range(1, _TRIES + 1):
             self.requests += 1
+            began = time.monotonic()
             try:
-                return self._requester.requestJsonAndCheck(verb, url, dict(params or {}), input=body)
-            except github.GithubException as refused:
-                wait = self._wait_for(verb, refused, tries)
-                if wait is None:
-                    raise self._refused(verb, url, refused) from None
+                answer = self._answer(verb, url, params, body)
             except (requests.RequestException, OSError) as lost:
-                if tries == _TRIES or verb not in _AGAIN:
-                    raise self._failed(verb, url, _words(lost)) from None
-                wait = float(tries)
-            except (ValueError, RuntimeError, RecursionError, AssertionError) as odd:
+                wait: float | None = float(tries) if verb in _AGAIN else None
+                failed = self._failed(verb, url, _words(lost))
+                unclear = True
+            except (Unusable, ValueError, RuntimeError, RecursionError, AssertionError) as odd:
                 raise self._failed(verb, url, f"GitHub's answer cannot be used: {_words(odd)}") from None
+            else:
+                if 200 <= answer.status < 300:
+                    return answer.headers, answer.data
+                wait = answer.limited_for()
+                if wait is None and answer.status >= 500:
+                    wait, unclear = (float(tries) if verb in _AGAIN else None), True
+                failed = self._refused(verb, url, answer, unclear=unclear)
+            self._waited += time.monotonic() - began
+            if wait is None or tries == _TRIES or self._waited + wait > _LONGEST_WAIT:
+                raise failed
             self._waited += wait
             self._pause(wait)
-        raise self._failed(verb, url, "GitHub did not answer")
+        raise AssertionError("the last try returns or raises")
 
-    def _wait_for(self, verb: str, refused: github.GithubException, tries: int) -> float | None:
-        """Seconds to wait before another try; None where there is none."""
-        if tries == _TRIES:
-            return None
-        limited = _limited_for(refused)
-        if limited is not None:
-            return limited if self._waited + limited <= _LONGEST_WAIT else None
-        return float(tries) if refused.status >= 500 and verb in _AGAIN else None
+    def _answer(self, verb: str, url: str, params: Mapping[str, Any] | None, body: Any | None) -> _Answer:
+        status, headers, text = self._requester.requestJson(verb, url, dict(params or {}), None, body)
+        lower = {str(name).lower(): str(value) for name, value in headers.items()}
+        try:
+            return _Answer(status, lower, json.loads(text, parse_constant=_no_number) if text else None)
+        except ValueError:
+            if 200 <= status < 300:
+                raise Unusable("it is no JSON") from None
+            return _Answer(status, lower, None)
 
-    def _refused(self, verb: str, url: str, refused: github.GithubException) -> SwarmError:
-        said = refused.data.get("message") if isinstance(refused.data, dict) else None
-        words = f"{refused.status} {printable(str(said or 'without a word'), 300)}"
-        limited = _limited_for(refused)
+    def _refused(self, verb: str, url: str, answer: _Answer, *, unclear: bool) -> SwarmError:
+        """What to raise for a refusal. `unclear`: an earlier try may have been carried out."""
+        words = f"{answer.status} {printable(answer.message() or 'without a word', 300)}"
+        limited = answer.limited_for()
         if limited is not None:
             again = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + limited))
             return self._failed(verb, url, f"{words}: the rate limit lasts until {again}", "try again then")
-        if refused.status == 404:
+        if answer.status == 404 and verb == "DELETE" and unclear:
+            return self._failed(verb, url, f"{words}, now: whether it was this call that removed it cannot be told")
+        if answer.status == 404:
             message, hint = self._message(verb, url, words), "it is not there, or this token may not see it"
             return NotFound("github-unavailable", message, hint)
-        if refused.status == 422:
-            return Rejected("github-unavailable", self._message(verb, url, f"{words}{_errors(refused.data)}"))
-        needed = _header(refused, "x-accepted-github-permissions")
-        if refused.status in (401, 403):
+        if answer.status == 422:
+            return Rejected("github-unavailable", self._message(verb, url, f"{words}{answer.errors()}"))
+        if answer.status in (401, 403):
+            needed = answer.headers.get("x-accepted-github-permissions")
             hint = f"a token with {printable(needed, 200)}" if needed else "look at the permissions of GITHUB_TOKEN"
             return self._failed(verb, url, words, hint)
         return self._failed(verb, url, words)
@@ -169,42 +194,75 @@ def open_api(environ: Mapping[str, str], repository: str | None = None) -> Api:
     if _NAME.fullmatch(named) is None or ".." in named:
         message = f"{printable(named)!r} is no OWNER/NAME of a repository on GitHub"
         raise Undecided("evidence-incomplete", message, "set GITHUB_REPOSITORY")
-    token = environ.get("GITHUB_TOKEN") or environ.get("GH_TOKEN") or None
+    token = (environ.get("GITHUB_TOKEN") or environ.get("GH_TOKEN") or "").strip()
+    if token and _TOKEN.fullmatch(token) is None:
+        message = "GITHUB_TOKEN or GH_TOKEN is no token: it has blanks or other signs in it that none has"
+        raise Undecided("github-unavailable", message, "set it to the token alone")
     url = (environ.get("GITHUB_API_URL") or _API).rstrip("/")
     try:
-        return Api(named, token, url)
+        return Api(named, token or None, url)
     except (AssertionError, ValueError):
-        message = "GITHUB_API_URL or the token is nothing that GitHub can be asked with"
-        raise Undecided("github-unavailable", message) from None
+        message = "GITHUB_API_URL is nothing that GitHub can be asked at"
+        raise Undecided("github-unavailable", message, "set it to the https address of GitHub's API") from None
 
 
-def _limited_for(refused: github.GithubException) -> float | None:
-    """Seconds until GitHub takes requests again, where a rate limit is why it refused; None where it is not."""
-    if refused.status not in (403, 429):
-        return None
-    after = _header(refused, "retry-after")
-    if after.isdigit():
-        return float(min(int(after), 100_000))
-    if _header(refused, "x-ratelimit-remaining") == "0" and _header(refused, "x-ratelimit-reset").isdigit():
-        return max(1.0, int(_header(refused, "x-ratelimit-reset")) - time.time())
-    said = str(refused.data.get("message", "")).lower() if isinstance(refused.data, dict) else ""
-    return _LONGEST_WAIT if refused.status == 429 or "rate limit" in said else None
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What came back. `headers` by their names in lower case; `data` is JSON, None where there is none."""
+
+    status: int
+    headers: Mapping[str, str]
+    data: Any
+
+    def message(self) -> str:
+        said = self.data.get("message") if isinstance(self.data, dict) else None
+        return said if isinstance(said, str) else ""
+
+    def errors(self) -> str:
+        """What GitHub says is wrong with each member."""
+        listed = self.data.get("errors") if isinstance(self.data, dict) else None
+        if not isinstance(listed, list):
+            return ""
+        said = [str(one.get("message") or one.get("code")) if isinstance(one, dict) else str(one) for one in listed]
+        return f": {printable('; '.join(said), 300)}"
+
+    def limited_for(self) -> float | None:
+        """Seconds until GitHub takes requests again, where a rate limit is why it refused; None where it is not."""
+        if self.status not in (403, 429):
+            return None
+        after, reset = self.headers.get("retry-after", ""), self.headers.get("x-ratelimit-reset", "")
+        if _SECONDS.fullmatch(after):
+            return float(after)
+        if self.headers.get("x-ratelimit-remaining") == "0" and _SECONDS.fullmatch(reset):
+            return min(max(1.0, int(reset) - time.time()), 1e6)
+        return _LONGEST_WAIT if self.status == 429 or "rate limit" in self.message().lower() else None
 
 
-def _header(refused: github.GithubException, name: str) -> str:
-    headers = {str(key).lower(): str(value) for key, value in (refused.headers or {}).items()}
-    return headers.get(name, "")
+def _requester(token: str | None, url: str) -> Any:
+    """PyGithub's requester, over our own connection."""
+    kind = github.Requester.Requester
+    kind.injectConnectionClasses(cast(Any, Plain), cast(Any, Secure))
+    try:
+        return github.Github(
+            auth=github.Auth.Token(token) if token else None,
+            base_url=url,
+            timeout=_TIMEOUT,
+            # What is repeated, and how long is waited, is decided here: PyGithub would wait for an hour.
+            retry=None,
+            seconds_between_requests=None,
+            seconds_between_writes=None,
+        ).requester
+    finally:
+        # A requester keeps the classes that it began with; with injected ones it would open a connection a request.
+        kind.resetConnectionClasses()
 
 
-def _errors(data: Any) -> str:
-    """What GitHub says is wrong with each member."""
-    listed = data.get("errors") if isinstance(data, dict) else None
-    if not isinstance(listed, list):
-        return ""
-    said = [str(one.get("message") or one.get("code") or one) if isinstance(one, dict) else str(one) for one in listed]
-    return f": {printable('; '.join(said), 300)}"
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
 
 
 def _words(fault: BaseException) -> str:
-    """What went wrong, without the URL and whatever else a library puts around it."""
-    return f"{type(fault).__name__}: {printable(str(fault), 200)}"
+    """What went wrong, in words that cannot hold what was sent: those of a library are left out."""
+    if isinstance(fault, Unusable):
+        return str(fault)
+    return _FAULTS.get(type(fault).__name__, type(fault).__name__)

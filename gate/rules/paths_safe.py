@@ -23,6 +23,11 @@ RULE = "paths-safe"
 _WINDOWS_NAMES = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?", re.IGNORECASE)
 _WINDOWS_CHARACTERS = frozenset('<>:"|?*')
 _GIT_NAMES = re.compile(r"(\.git|git~[0-9]+)[ .]*(:.*)?", re.IGNORECASE)
+#: How Windows shortens the names of files that git obeys, as git's `is_ntfs_dot_generic` has it.
+_SHORT_NAMES = ("gitmod", "gitatt", "gitign", "mailma", "gi7eba", "gi7d29", "gi250a", "maba30")
+_SHORTENED = re.compile(r"([a-z0-9]{1,6})~[1-9][0-9]*", re.IGNORECASE)
+#: Letters and marks that are not seen either: fillers, joiners, a blank Braille cell, rarer variation selectors.
+_FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 #: Bytes of a path's component beyond which file systems refuse it.
 _LONGEST = 255
@@ -53,7 +58,7 @@ def objection(path: bytes) -> str | None:
         return "the path is not UTF-8"
     if unicodedata.normalize("NFC", text) != text:
         return "the path is not in Unicode's composed form (NFC)"
-    unseen = next((char for char in text if unicodedata.category(char) in _UNSEEN), None)
+    unseen = next((char for char in text if _is_unseen(char)), None)
     if unseen is not None:
         return f"the path has the character U+{ord(unseen):04X}, which is not seen"
     if "\\" in text:
@@ -66,11 +71,20 @@ def _objection_to_name(name: str) -> str | None:
         return f"{name!r} is no name"
     if len(name.encode("utf-8")) > _LONGEST:
         return f"a name of more than {_LONGEST} bytes"
-    if _GIT_NAMES.fullmatch(name):
+    if _GIT_NAMES.fullmatch(name) or _is_short_name(name):
         return f"git reserves the name {name!r}"
     if _WINDOWS_NAMES.fullmatch(name) or name.endswith((" ", ".")) or _WINDOWS_CHARACTERS & set(name):
         return f"Windows cannot hold the name {name!r}"
     return None
+
+
+def _is_unseen(char: str) -> bool:
+    return unicodedata.category(char) in _UNSEEN or char in _FILLERS or "\U000e0100" <= char <= "\U000e01ef"
+
+
+def _is_short_name(name: str) -> bool:
+    match = _SHORTENED.fullmatch(name)
+    return match is not None and len(name) == 8 and any(one.startswith(match[1].lower()) for one in _SHORT_NAMES)
 
 
 def _by_folded(names: Iterable[bytes]) -> dict[str, list[bytes]]:

@@ -20,8 +20,7 @@ from claims.git import printable
 from claims.values import dataclass
 from gate.github.connection import Plain, Secure, Unusable
 
-#: Seconds for one answer; how often a reading is tried; seconds of all waiting of a command.
-_TIMEOUT = 20
+#: How often a reading is tried; seconds of all waiting of a command, that for answers which did not come among it.
 _TRIES = 3
 _LONGEST_WAIT = 60.0
 _PER_PAGE = 100
@@ -246,7 +245,6 @@ def _requester(token: str | None, url: str) -> Any:
         return github.Github(
             auth=github.Auth.Token(token) if token else None,
             base_url=url,
-            timeout=_TIMEOUT,
             # What is repeated, and how long is waited, is decided here: PyGithub would wait for an hour.
             retry=None,
             seconds_between_requests=None,

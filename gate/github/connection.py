@@ -13,6 +13,8 @@ from typing import Any
 import requests
 import urllib3
 
+#: Seconds until there is a connection, and for each part of an answer.
+TIMEOUT = 20.0
 #: Bytes of one answer: a hundred comments of the greatest length are 26 MB.
 MOST_BYTES = 64 * 1024 * 1024
 _CHUNK = 64 * 1024
@@ -47,10 +49,9 @@ class Secure:
 
     protocol = "https"
 
-    def __init__(self, host: str, port: int | None = None, *, timeout: float, verify: bool | str = True, **_: Any):
+    def __init__(self, host: str, port: int | None = None, *, verify: bool | str = True, **_: Any) -> None:
         self.host = host
         self._root = f"{self.protocol}://{host}" + (f":{port}" if port else "")
-        self._timeout = timeout
         self._session = requests.Session()
         self._session.verify = verify
         # With an `auth` of its own a session asks no .netrc for one.
@@ -68,7 +69,7 @@ class Secure:
             self._root + url,
             data=data,
             headers=headers,
-            timeout=self._timeout,
+            timeout=TIMEOUT,
             stream=True,
             allow_redirects=False,
         ) as answer:
@@ -82,7 +83,7 @@ class Secure:
         self._session.close()
 
     def _whole(self, answer: requests.Response) -> bytes:
-        until = time.monotonic() + _PATIENCE * self._timeout
+        until = time.monotonic() + _PATIENCE * TIMEOUT
         data = bytearray()
         try:
             while chunk := answer.raw.read1(_CHUNK, decode_content=True):

@@ -36,6 +36,7 @@ OPERATIONS: Mapping[str, tuple[str, ...]] = {
     "/actions/variables": ("post",),
     "/actions/variables/{name}": ("get", "patch"),
     "/contents/{path}": ("get",),
+    "/collaborators/{username}/permission": ("get",),
 }
 ROOTED: Mapping[str, tuple[str, ...]] = {"/user": ("get",)}
 _BELOW = "/repos/{owner}/{repo}"

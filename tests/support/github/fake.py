@@ -10,6 +10,7 @@ import copy
 import json
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -28,8 +29,9 @@ _UNDESCRIBED = ("/actions/policies",)
 class Fault:
     """What happens to the next request that it is armed for.
 
-    `status` answers so with `headers`; `after` lets the request do its work first; `cut` sends half of the answer,
-    `drop` closes the connection without one.
+    `status` answers so with `headers`, and with `raw` in place of JSON; `after` lets the request do its work first;
+    `cut` sends half of the answer, `drop` closes the connection without one, `stall` leaves it open without one, and
+    `trickle` sends the answer byte by byte without an end.
     """
 
     method: str
@@ -40,6 +42,9 @@ class Fault:
     after: bool = False
     cut: bool = False
     drop: bool = False
+    stall: bool = False
+    trickle: bool = False
+    raw: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,8 @@ class Request:
     query: Mapping[str, str]
     body: Any
     token: str | None
+    #: The connection that it came by.
+    connection: int = 0
 
 
 class Fake:
@@ -60,6 +67,7 @@ class Fake:
         self.state = state or State()
         self.requests: list[Request] = []
         self.wrong: list[str] = []
+        self.stopped = threading.Event()
         self._faults: list[Fault] = []
         fake = self
 
@@ -79,6 +87,7 @@ class Fake:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.stopped.set()
         self._server.shutdown()
         self._server.server_close()
         self._thread.join(10)
@@ -183,6 +192,7 @@ class _Handler(BaseHTTPRequestHandler):
             dict(parse_qsl(parts.query)),
             json.loads(raw) if raw else None,
             sent.partition(" ")[2] if sent else None,
+            self.client_address[1],
         )
         self.owner.requests.append(request)
         fault = self.owner._fault(request.method, request.path)
@@ -190,15 +200,31 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(*self.owner._answer(request))
             return
         answer = self.owner._answer(request) if fault.after or fault.cut else None
-        if fault.drop:
+        if fault.drop or fault.stall or fault.trickle:
             self.close_connection = True
+            self._keep_waiting(fault)
         elif fault.cut and answer is not None:
             self._send(*answer, half=True)
         else:
-            self._send(fault.status, {"message": fault.message}, dict(fault.headers))
+            self._send(fault.status, {"message": fault.message}, dict(fault.headers), raw=fault.raw)
 
-    def _send(self, status: int, body: Any, headers: Mapping[str, str], *, half: bool = False) -> None:
+    def _keep_waiting(self, fault: Fault) -> None:
+        """Until the fake stops, or whoever asked has gone."""
+        if fault.stall:
+            self.owner.stopped.wait(30)
+        elif fault.trickle:
+            self.send_response(200)
+            self.send_header("Content-Length", "1000000")
+            self.end_headers()
+            with suppress(OSError):
+                while not self.owner.stopped.wait(0.02):
+                    self.wfile.write(b" ")
+
+    def _send(
+        self, status: int, body: Any, headers: Mapping[str, str], *, half: bool = False, raw: bytes | None = None
+    ) -> None:
         data = b"" if body is None else json.dumps(body).encode()
+        data = data if raw is None else raw
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name, value)

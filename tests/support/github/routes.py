@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Any
 
 from tests.support.github.state import ACTIONS_BOT, Handler, State
@@ -74,9 +75,8 @@ def _remove_label(state: State, names: Words, query: Words, body: Any) -> Answer
         return 404, {"message": "Label does not exist", "documentation_url": "https://docs.example.invalid/"}
     issue["labels"] = left
     known = state.events.setdefault(int(names["issue_number"]), [])
-    known.append(
-        {"id": len(known) + 1, "event": "unlabeled", "actor": dict(state.user), "label": {"name": names["name"]}}
-    )
+    happened = {"id": len(known) + 1, "event": "unlabeled", "created_at": state.now}
+    known.append({**happened, "actor": dict(state.user), "label": {"name": names["name"]}})
     return 200, left
 
 
@@ -95,7 +95,8 @@ def _add_comment(state: State, names: Words, query: Words, body: Any) -> Answer:
         return _unprocessable("body is too long (maximum is 65536 characters)")
     made = len(state.comments) + 1
     user = ACTIONS_BOT if state.user.get("type") == "Bot" else state.user
-    state.comments[made] = {"id": made, "issue": number, "body": body["body"], "user": dict(user)}
+    times = {"created_at": state.now, "updated_at": state.now}
+    state.comments[made] = {"id": made, "issue": number, "body": body["body"], "user": dict(user), **times}
     return 201, state.comments[made]
 
 
@@ -110,7 +111,7 @@ def _edit_comment(state: State, names: Words, query: Words, body: Any) -> Answer
         return NOT_FOUND
     if len(body["body"]) > 65_536:
         return _unprocessable("body is too long (maximum is 65536 characters)")
-    found["body"] = body["body"]
+    found.update(body=body["body"], updated_at=state.now)
     return 200, found
 
 
@@ -156,7 +157,7 @@ def _change_ruleset(state: State, names: Words, query: Words, body: Any) -> Answ
 
 
 def _rules_in_force(state: State, names: Words, query: Words, body: Any) -> Answer:
-    branch = f"refs/heads/{names['branch']}"
+    ref = f"refs/heads/{names['branch']}"
     found = [
         {
             **rule,
@@ -165,16 +166,20 @@ def _rules_in_force(state: State, names: Words, query: Words, body: Any) -> Answ
             "ruleset_source_type": one["source_type"],
         }
         for one in state.rulesets.values()
-        if one["enforcement"] == "active" and branch in _included(state, one)
+        if one["enforcement"] == "active" and _holds_for(state, one, ref)
         for rule in one["rules"]
     ]
     return _page(found, query)
 
 
-def _included(state: State, ruleset: Mapping[str, Any]) -> set[str]:
-    named = ruleset.get("conditions", {}).get("ref_name", {}).get("include", [])
-    default = f"refs/heads/{state.settings['default_branch']}"
-    return {default if one == "~DEFAULT_BRANCH" else one for one in named}
+def _holds_for(state: State, ruleset: Mapping[str, Any], ref: str) -> bool:
+    """Whether a ruleset's conditions mean a ref: it is included, and not excluded."""
+    where = ruleset.get("conditions", {}).get("ref_name", {})
+    special = {"~ALL": "refs/heads/*", "~DEFAULT_BRANCH": f"refs/heads/{state.settings['default_branch']}"}
+    included, excluded = (
+        any(fnmatchcase(ref, special.get(one, one)) for one in where.get(which, [])) for which in ("include", "exclude")
+    )
+    return included and not excluded
 
 
 def _actions(state: State, names: Words, query: Words, body: Any) -> Answer:
@@ -225,6 +230,14 @@ def _file(path: str, data: bytes, *, listed: bool = False) -> dict[str, Any]:
     return known
 
 
+def _permission(state: State, names: Words, query: Words, body: Any) -> Answer:
+    found = state.collaborators.get(names["username"])
+    if found is None:
+        return NOT_FOUND
+    user = dict(state.user) if state.user["login"] == names["username"] else None
+    return 200, {"permission": found, "role_name": found, "user": user}
+
+
 def _user(state: State, names: Words, query: Words, body: Any) -> Answer:
     return 200, state.user
 
@@ -256,5 +269,6 @@ ROUTES: Mapping[str, Handler] = {
     f"POST {_REPO}/actions/variables": _add_variable,
     f"PATCH {_REPO}/actions/variables/{{name}}": _change_variable,
     f"GET {_REPO}/contents/{{path}}": _contents,
+    f"GET {_REPO}/collaborators/{{username}}/permission": _permission,
     "GET /user": _user,
 }

@@ -48,6 +48,10 @@ class State:
         }
     )
     selected: dict[str, Any] = field(default_factory=dict)
+    #: What accounts may do here, by login: `admin`, `write`, `read`, `none`.
+    collaborators: dict[str, str] = field(default_factory=dict)
+    #: When what happens next happens.
+    now: str = "2026-08-14T09:30:00Z"
     #: Who the token is; what its kind may do, None: everything.
     user: dict[str, Any] = field(default_factory=lambda: dict(OPERATOR))
     lacks: dict[str, str] = field(default_factory=dict)
@@ -83,7 +87,8 @@ class State:
         """Put a label on an issue."""
         self.issues[number].setdefault("labels", []).append({"name": name})
         known = self.events.setdefault(number, [])
-        known.append({"id": len(known) + 1, "event": "labeled", "actor": dict(by), "label": {"name": name}})
+        happened = {"id": len(known) + 1, "event": "labeled", "created_at": self.now}
+        known.append({**happened, "actor": dict(by), "label": {"name": name}})
 
 
 def signed(commit: str, author: Mapping[str, Any], committer: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from claims.board import graph
 from claims.board.board import TreeReader
+from claims.board.doubts import doubts
 from claims.board.plan import MANIFEST_PATH, PLAN_PATH, Milestone, MilestoneStatus
 from claims.board.proposal import ProposalStatus
 from claims.board.survey import Remark, Survey, survey
@@ -45,6 +46,7 @@ def check(reader: TreeReader) -> Report:
         *_numbers(found),
     ]
     notices = [*found.notices, *_never_claimable(found), *_of_another_kind(found), *dead_links(reader, found)]
+    notices += doubts(found)
     return Report(tuple(sorted(faults, key=_order)), tuple(sorted(notices, key=_order)), len(found.places))
 
 

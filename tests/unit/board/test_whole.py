@@ -345,3 +345,38 @@ def test_contents_are_held_a_batch_at_a_time() -> None:
     tasks = [task_id(number) for number in range(1, 301)]
     assert check(Counting({**board_files(tasks)})).tasks == 300
     assert max(asked) <= 128 and len(asked) <= 4
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        (".agents/", "no task's to change"),
+        (".agents/tasks/done/", "no task's to change"),
+        (".AGENTS/**", "no task's to change"),
+        (".github/", "file by file"),
+        (".github/workflows/**", "file by file"),
+        ("secrets/", "file by file"),
+    ],
+)
+def test_a_grant_that_grants_nothing(pattern: str, words: str) -> None:
+    """A planner who writes it means something."""
+    config = {"gate": {"protected": ["secrets/"]}}
+    (notice,) = report(task_file(ONE, paths=["src/", pattern]), config=config).notices
+    assert pattern in notice.message and words in notice.message
+
+
+@pytest.mark.parametrize("pattern", ["src/", "**/*.md", ".github/workflows/ci.yml", ".agents-of-ours/", "docs/", "s*/"])
+def test_a_grant_that_grants_something(pattern: str) -> None:
+    config = {"gate": {"protected": ["secrets/"]}}
+    assert report(task_file(ONE, paths=[pattern]), config=config).notices == ()
+
+
+@pytest.mark.parametrize(
+    ("gate", "words"),
+    [({"hotfix": True}, "nobody is an operator"), ({"signatures": "required"}, "fails every implementation")],
+)
+def test_a_setting_that_is_hardly_meant(gate: dict[str, object], words: str) -> None:
+    (notice,) = report(task_file(ONE), config={"gate": gate}).notices
+    assert words in notice.message
+    meant = {"hotfix": True, "operators": ["octo"], "signatures": "off"}
+    assert report(task_file(ONE), config={"gate": meant}).notices == ()

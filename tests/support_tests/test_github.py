@@ -56,6 +56,14 @@ def test_an_answer_that_github_would_not_give_fails_the_test() -> None:
         api_of(fake).get("/pulls/7")
 
 
+def test_a_fake_that_breaks_fails_the_test() -> None:
+    with pytest.raises(NotAsDescribed, match="KeyError"), Fake() as fake:
+        fake.state.pull(7, "topic", "1" * 40)
+        fake.state.comments[1] = {"id": 1}
+        with pytest.raises(Undecided):
+            api_of(fake).pages("/issues/7/comments", 10)
+
+
 def test_what_is_described_does_not() -> None:
     with Fake() as fake:
         fake.state.pull(7, "topic", "1" * 40)

@@ -197,9 +197,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.owner.requests.append(request)
         fault = self.owner._fault(request.method, request.path)
         if fault is None:
-            self._send(*self.owner._answer(request))
+            self._send(*self._answer(request))
             return
-        answer = self.owner._answer(request) if fault.after or fault.cut else None
+        answer = self._answer(request) if fault.after or fault.cut else None
         if fault.drop or fault.stall or fault.trickle:
             self.close_connection = True
             self._keep_waiting(fault)
@@ -207,6 +207,14 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(*answer, half=True)
         else:
             self._send(fault.status, {"message": fault.message}, dict(fault.headers), raw=fault.raw)
+
+    def _answer(self, request: Request) -> tuple[int, Any, dict[str, str]]:
+        try:
+            return self.owner._answer(request)
+        except Exception as broken:  # noqa: BLE001 - told, and fails the test
+            # A lost connection would look like a fault that was armed.
+            self.owner.wrong.append(f"{request.method} {request.path}: {broken!r}")
+            return 500, {"message": "the fake is broken"}, {}
 
     def _keep_waiting(self, fault: Fault) -> None:
         """Until the fake stops, or whoever asked has gone."""

@@ -21,8 +21,11 @@ from gate.verdict import Verdict
 
 _HEADS = "refs/heads/"
 _ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-#: A revision's name, and what is counted from it: no ref has one of these characters.
+#: What no ref's name has in it; a revision's name, and what is counted from it.
+_NO_REF = re.compile(r"[~^:]|@\{")
 _REVISION = re.compile(r"(.*?)((?:[~^:]|@\{).*)?", re.DOTALL)
+#: Where git looks for a name that is none: gitrevisions(7).
+_GUESSED = ("refs/", "refs/tags/", "refs/heads/", "refs/remotes/")
 #: How often a base that moves while it is judged is judged anew.
 _TRIES = 3
 
@@ -97,8 +100,13 @@ def _meaning(session: Session, revision: str) -> str | None:
 def refs_there(session: Session, *names: str) -> list[str]:
     """Those of the full names that are refs, in the order given.
 
-    Asked for `refs/heads/main` where that is missing, git takes a tag of that name, `refs/tags/refs/heads/main`.
+    Asked for `refs/heads/main` where that is missing, git takes a tag of that name, `refs/tags/refs/heads/main`. So it
+    is asked for whatever it could take as well; where there is such a thing, it lists what there is by full name.
     """
+    plain = [name for name in names if _NO_REF.search(name) is None]
+    infos = session.objects.info([*plain, *(f"{place}{name}" for name in plain for place in _GUESSED)])
+    if not any(infos[len(plain) :]):
+        return [name for name, info in zip(plain, infos, strict=False) if info is not None]
     listed = session.git.run("for-each-ref", "--format=%(refname)", *names).out.decode("utf-8", "surrogateescape")
     there = set(listed.split("\n"))
     return [name for name in names if name in there]

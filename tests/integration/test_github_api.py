@@ -135,7 +135,7 @@ def test_an_answer_that_does_not_come_or_does_not_end(
 
 def test_waiting_for_answers_is_waiting_too(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "TIMEOUT", 0.2)
-    monkeypatch.setattr(door, "_LONGEST_WAIT", 0.1)
+    monkeypatch.setattr(door, "_LONGEST_WAIT", 1.1)
     fake.fail("GET", "/pulls/7", stall=True)
     api = api_of(fake)
     refused(lambda: api.get("/pulls/7"))

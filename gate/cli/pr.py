@@ -17,7 +17,6 @@ from claims.git import printable
 from claims.names import Branch, RefName, branch_ref, parse_branch
 from claims.session import Session, open_session
 from claims.values import replace
-from gate.cli.job import judge_job
 from gate.evidence import Facts
 from gate.local import Request, branch_named_by, judge_locally, refs_there, resolve
 from gate.report import text
@@ -77,6 +76,8 @@ def command(
       swarm-gate pr --base main --head topic --author octocat --json
     """
     if base_revision is None and head is None and os.environ.get("GITHUB_EVENT_NAME"):
+        from gate.cli.job import judge_job  # before a push, nobody pays for what only a job shows
+
         judge_job(context, os.environ, now or clock.now())
         return
     if base_revision is None or head is None:

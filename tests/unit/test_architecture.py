@@ -238,6 +238,11 @@ def test_heavy_modules_stay_away_from_the_start() -> None:
     assert loaded_by("import claims.cli.main, claims.cli.claim, claims.cli.status", HEAVY) == set()
 
 
+def test_what_only_a_job_needs_stays_away_from_a_judgement() -> None:
+    wanted = (*HEAVY, "secrets", "gate.github", "gate.report.actions", "claims.board.whole")
+    assert loaded_by("import gate.cli.main, gate.cli.pr", wanted) == set()
+
+
 def test_loaded_modules_are_seen() -> None:
     assert loaded_by("import claims.cli.main, difflib", HEAVY) == {"difflib"}
 

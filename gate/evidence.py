@@ -91,9 +91,10 @@ class Evidence:
     """One pull request, as the rules see it.
 
     `judged` are the paths to judge, in order. `in_base_history` answers for every commit that a claim names.
-    `link_targets` has the target of every link that is added or changed, and `links_passed` the paths they lead to
-    through yet another link. `folders` has the names in each folder of the landing tree that a new path is in or below,
-    `proposals` the bytes of every new proposal (None: too large). `odd_trees` says which trees are malformed, and how.
+    `link_targets` has the target of every added or changed link that the authority names in full, and `links_passed`
+    the paths they lead to through yet another link. `folders` has the names in each folder of the landing tree that a
+    new path is in or below, `proposals` the bytes of every new proposal (None: too large). `odd_trees` says which trees
+    are malformed, and how.
     `landed_board` is what is to say of the board as it would land; None where more changes, or no operator does it.
     """
 

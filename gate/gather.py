@@ -17,10 +17,11 @@ from claims.values import replace
 from gate.evidence import BaseBoard, Evidence, Facts, Records, Subject
 from gate.judged import AGENTS, TASKS, author_is_operator, exemption_of_author, is_new_proposal
 from gate.landing import Commit, Landing, compute, nothing_lands
+from gate.names import folded
 from gate.paths import Judged, paths_to_judge
 from gate.repository import GateRepository
 from gate.rules.entries_ordinary import resolved
-from gate.tree import FOLDER, LINK, SUBMODULE, Change, Entry, folders_of, folders_of_all
+from gate.tree import FOLDER, LINK, SUBMODULE, Change, Entry, folders_of_all
 from gate.trees import Trees
 
 if TYPE_CHECKING:
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
 
 K = TypeVar("K")
 
+#: Bytes of a link's target, and links that are looked at: an authority names no more than 200 paths.
 _MAX_LINK = 4096
+_MAX_LINKS = 1_000
 _NO_FILES = {FOLDER: "folder", SUBMODULE: "submodule"}
 _QUEUED = TASKS + b"queued/"
 _DONE = TASKS + b"done/"
@@ -60,7 +63,7 @@ def gather(
     judged = paths_to_judge(landing, base_board.config.gate.history)
     subject = _subject(repository, board, base_board.manifest, landing, task) if task is not None else None
     records = read_records(task) if task is not None else None
-    links = _link_targets(repository, judged)
+    links = _link_targets(repository, judged, subject)
     facts = _verified(facts, base_board.config, landing, verify)
     is_operators = author_is_operator(facts, base_board.config)
     return Evidence(
@@ -235,10 +238,20 @@ def _named_commits(records: Records | None) -> list[ObjectId]:
     return list(dict.fromkeys(named))
 
 
-def _link_targets(repository: GateRepository, judged: Iterable[Judged]) -> dict[tuple[bytes, Entry | None], bytes]:
-    """Where every added or changed link leads; one too long to be a path leads to `/`, which is outside."""
-    afters = {(one.path, one.change.after) for one in judged}
+def _link_targets(
+    repository: GateRepository, judged: Iterable[Judged], subject: Subject | None
+) -> dict[tuple[bytes, Entry | None], bytes]:
+    """Where every added or changed link leads that the authority names in full; no other lands, wherever it leads.
+
+    One too long to be a path leads to `/`, which is outside. Raises Undecided `limits-exceeded` for too many.
+    """
+    patterns = subject.base.authority.patterns if subject is not None and subject.base is not None else ()
+    named = {pattern.text.encode() for pattern in patterns}
+    afters = {(one.path, one.change.after) for one in judged if one.path in named}
     links = {(path, after): after.id for path, after in afters if after is not None and after.mode == LINK}
+    if len(links) > _MAX_LINKS:
+        message = f"over {_MAX_LINKS} symbolic links, each counted as often as it is changed"
+        raise Undecided("limits-exceeded", message, "git rebase -i")
     short = _not_larger(repository, links, _MAX_LINK)
     return {**dict.fromkeys(links, b"/"), **{path: data or b"/" for path, data in short.items()}}
 
@@ -251,17 +264,33 @@ def _not_larger(repository: GateRepository, files: Mapping[K, ObjectId], limit: 
 
 
 def _links_passed(trees: Trees, tree: ObjectId, links: Mapping[tuple[bytes, Entry | None], bytes]) -> frozenset[bytes]:
-    """The targets on whose way, or at whose place, the landing tree has another link."""
-    passed: set[bytes] = set()
-    for (path, _), target in links.items():
-        leads_to = resolved(path, target)
-        if leads_to is None:
-            continue
-        for step in [*folders_of(leads_to)[1:], leads_to]:
-            entry = trees.at(tree, step)
-            if entry is not None and entry.mode == LINK:
-                passed.add(leads_to)
-    return frozenset(passed)
+    """The targets on whose way, or at whose place, the landing tree has another link.
+
+    Names are compared as file systems do that fold case: on those, `LINK/x` leads through `link`.
+    """
+    known: dict[ObjectId, dict[str, list[Entry]]] = {}
+
+    def below(folder: ObjectId) -> dict[str, list[Entry]]:
+        if folder not in known:
+            known[folder] = {}
+            for name, entry in trees.entries(folder):
+                if entry.mode in (LINK, FOLDER):
+                    known[folder].setdefault(folded(name), []).append(entry)
+        return known[folder]
+
+    def passes_one(path: bytes) -> bool:
+        level = [tree]
+        for name in path.split(b"/"):
+            found = [entry for folder in level for entry in below(folder).get(folded(name), ())]
+            if any(entry.mode == LINK for entry in found):
+                return True
+            level = list(dict.fromkeys(entry.id for entry in found))
+            if not level:
+                return False
+        return False
+
+    targets = {resolved(path, target) for (path, _), target in links.items()}
+    return frozenset(target for target in targets if target is not None and passes_one(target))
 
 
 def _folders(trees: Trees, tree: ObjectId, judged: Iterable[Judged]) -> dict[bytes, frozenset[bytes]]:

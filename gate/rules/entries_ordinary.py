@@ -3,8 +3,9 @@
 Why: a link leads readers and tools out of the authority, a submodule brings in a repository that nobody judged, and
 other modes mean nothing that an honest change would want.
 
-Fix: make it an ordinary file. A link is named in full in the authority and leads inside it, neither through another
-link nor by `folder/..`; a submodule is named in full and stands on base already.
+Fix: make it an ordinary file. A link is named in full in the authority and leads inside it, by names that mean the same
+on every system, neither through another link nor by `folder/..`; a submodule is named in full and stands on base
+already.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import posixpath
 from gate.evidence import Evidence
 from gate.fixes import move_afresh, put_back
 from gate.judged import granting, is_the_move, judged_paths
+from gate.names import objection
 from gate.paths import Judged
 from gate.tree import EXECUTABLE, FILE, LINK, SUBMODULE, shown
 from gate.verdict import Finding, Ruling
@@ -52,9 +54,13 @@ def _objection(evidence: Evidence, judged: Judged, mode: int) -> str | None:
         return f"an entry of mode {mode:06o}"
     if authority is None or not named:
         return "a symbolic link that the authority does not name in full"
+    protected = evidence.board.config.gate.protected
     target = resolved(judged.path, evidence.link_targets.get((judged.path, judged.change.after), b"/"))
-    if target is None or not authority.grants(target, evidence.board.config.gate.protected):
+    if target is None or not authority.grants(target, protected):
         return "a symbolic link that leads out of the authority"
+    odd = objection(target, protected)  # on another system it may lead elsewhere
+    if odd is not None:
+        return f"a symbolic link to {shown(target)}: {odd}"
     return "a symbolic link that leads through another" if target in evidence.links_passed else None
 
 

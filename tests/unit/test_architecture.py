@@ -38,6 +38,7 @@ LAYERS = (
     "gate",
     "gate.verdict",
     "gate.tree",
+    "gate.names",
     "gate.task_text",
     "gate.landing",
     "gate.paths",

@@ -32,6 +32,9 @@ K = TypeVar("K")
 #: Bytes of a link's target, and links that are looked at: an authority names no more than 200 paths.
 _MAX_LINK = 4096
 _MAX_LINKS = 1_000
+#: New proposals, and bytes of all of them.
+_MAX_PROPOSALS = 1_000
+_MAX_PROPOSED = 32 * 1024 * 1024
 _NO_FILES = {FOLDER: "folder", SUBMODULE: "submodule"}
 _QUEUED = TASKS + b"queued/"
 _DONE = TASKS + b"done/"
@@ -256,10 +259,17 @@ def _link_targets(
     return {**dict.fromkeys(links, b"/"), **{path: data or b"/" for path, data in short.items()}}
 
 
-def _not_larger(repository: GateRepository, files: Mapping[K, ObjectId], limit: int) -> dict[K, bytes]:
-    """The contents of those files that have at most `limit` bytes."""
+def _not_larger(
+    repository: GateRepository, files: Mapping[K, ObjectId], limit: int, most: int | None = None
+) -> dict[K, bytes]:
+    """The contents of those files that have at most `limit` bytes.
+
+    Raises Undecided `limits-exceeded` where they have more than `most` together: one blob may be at many paths.
+    """
     sizes = dict(zip(files, repository.sizes(list(files.values())), strict=True))
     small = [path for path, size in sizes.items() if size <= limit]
+    if most is not None and sum(sizes[path] for path in small) > most:
+        raise Undecided("limits-exceeded", f"over {most} bytes of files to read", "split the pull request")
     return dict(zip(small, repository.read_blobs([files[path] for path in small], limit), strict=True))
 
 
@@ -301,9 +311,12 @@ def _folders(trees: Trees, tree: ObjectId, judged: Iterable[Judged]) -> dict[byt
 
 
 def _proposals(repository: GateRepository, judged: Iterable[Judged]) -> dict[bytes, bytes | None]:
+    """The bytes of every new proposal; None for one that is too large. Raises Undecided `limits-exceeded`."""
     new = {
         one.path: one.change.after.id
         for one in judged
         if one.change.after is not None and one.change.after.mode not in _NO_FILES and is_new_proposal(one)
     }
-    return {**dict.fromkeys(new), **_not_larger(repository, new, MAX_FILE)}
+    if len(new) > _MAX_PROPOSALS:
+        raise Undecided("limits-exceeded", f"over {_MAX_PROPOSALS} new proposals", "split the pull request")
+    return {**dict.fromkeys(new), **_not_larger(repository, new, MAX_FILE, _MAX_PROPOSED)}

@@ -6,7 +6,7 @@ that the author can mend) or an Undecided; never an empty list of changes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from claims.errors import Undecided
@@ -16,6 +16,8 @@ from gate.tree import MAX_PATH, Change, Entry, by_path
 
 #: More paths or commits than these are not judged.
 MAX_PATHS = 50_000
+#: Bytes of all these paths and of the folders above them: what is known of each takes a multiple in memory.
+MAX_PATH_BYTES = 6 * 1024 * 1024
 MAX_COMMITS = 10_000
 #: Parents of these commits, which each is compared with; and changes to those, paths that they share among them.
 MAX_PARENTS = 30_000
@@ -249,3 +251,21 @@ def _check_limits(found: Landing) -> None:
         raise Undecided("limits-exceeded", message, "split the pull request")
     if any(len(path) > MAX_PATH for path in paths):
         raise Undecided("limits-exceeded", f"a path of over {MAX_PATH} bytes", "shorten it")
+    _check_length(paths)
+
+
+def _check_length(paths: Iterable[bytes]) -> None:
+    """Raise Undecided `limits-exceeded` where these paths, and each folder above one, are too long together.
+
+    A folder in a folder, two thousand deep, is at two thousand paths of its own; a few small trees make many of those.
+    """
+    total = 0
+    seen: set[bytes] = set()
+    for path in paths:
+        while path and path not in seen:
+            seen.add(path)
+            total += len(path)
+            if total > MAX_PATH_BYTES:
+                message = f"the changed paths and their folders have over {MAX_PATH_BYTES} bytes in all"
+                raise Undecided("limits-exceeded", message, "split the pull request")
+            path = path.rpartition(b"/")[0]

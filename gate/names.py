@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 from claims.board.authority import PROTECTED, Pattern
@@ -40,7 +40,7 @@ def objection(path: bytes, protected: Sequence[Pattern] = ()) -> str | None:
         text = path.decode("utf-8")
     except UnicodeDecodeError:
         return "the path is not UTF-8"
-    if unicodedata.normalize("NFC", text) != text:
+    if not text.isascii() and unicodedata.normalize("NFC", text) != text:
         return "the path is not in Unicode's composed form (NFC)"
     unseen = _unseen_in(text)
     if unseen is not None:
@@ -74,7 +74,9 @@ def _shortened(name: str) -> tuple[str, str]:
     return ((stem if dot else suffix).replace(".", "")[:6], suffix[:3] if dot else "")
 
 
-def _objection_to_name(name: str, short: Iterable[tuple[str, str]]) -> str | None:
+# Two thousand files may lie equally deep, below a thousand folders.
+@lru_cache(maxsize=8192)
+def _objection_to_name(name: str, short: frozenset[tuple[str, str]]) -> str | None:
     if name in ("", ".", ".."):
         return f"{name!r} is no name"
     if len(name.encode("utf-8")) > _LONGEST:
@@ -91,6 +93,8 @@ def _objection_to_name(name: str, short: Iterable[tuple[str, str]]) -> str | Non
 
 
 def _unseen_in(text: str) -> str | None:
+    if text.isascii() and text.isprintable():
+        return None
     for char in text:
         if unicodedata.category(char) in _UNSEEN or char in _FILLERS or "\U000e0100" <= char <= "\U000e01ef":
             return char

@@ -35,18 +35,14 @@ class Change(NamedTuple):
 def shown(path: bytes) -> str:
     """A path for people and programs: UTF-8 as it is, other bytes and control characters as `\\xNN`."""
     text = path.decode("utf-8", "backslashreplace")
+    if text.isprintable():
+        return text
     return "".join(char if char.isprintable() else _escaped(char) for char in text)
 
 
 def by_path(changes: Iterable[Change]) -> Mapping[bytes, Change]:
     """Changes by their path."""
     return {change.path: change for change in changes}
-
-
-def folders_of(path: bytes) -> list[bytes]:
-    """Every folder above a path, the root (empty) first."""
-    parts = path.split(b"/")
-    return [b"/".join(parts[:number]) for number in range(len(parts))]
 
 
 def folders_of_all(paths: Iterable[bytes]) -> set[bytes]:

@@ -9,13 +9,13 @@ Fix: rename the file.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from gate.evidence import Evidence
 from gate.fixes import rename, rewrite
 from gate.judged import judged_paths
 from gate.names import folded, objection
-from gate.tree import folders_of, shown
+from gate.tree import shown
 from gate.verdict import Finding, Ruling
 
 RULE = "paths-safe"
@@ -29,11 +29,13 @@ def judge(evidence: Evidence) -> Ruling:
         for folder, fault in evidence.odd_trees
     ]
     protected = evidence.board.config.gate.protected
-    names = {folder: _by_folded(found) for folder, found in evidence.folders.items()}
+    twins = _Twins(evidence.folders)
     for judged in judged_paths(evidence):
         if judged.change.before is not None or judged.change.after is None:
             continue
-        message = objection(judged.path, protected) or _collision(names, judged.path)
+        message, twin = objection(judged.path, protected), twins.of(judged.path)
+        if message is None and twin is not None:
+            message = f"the path is {shown(twin)} to a file system that folds case"
         if message is not None:
             findings.append(Finding(RULE, message + judged.where, shown(judged.path), fix=rename(evidence, judged)))
     return Ruling(tuple(findings))
@@ -46,12 +48,29 @@ def _by_folded(names: Iterable[bytes]) -> dict[str, list[bytes]]:
     return found
 
 
-def _collision(names: Mapping[bytes, Mapping[str, Sequence[bytes]]], path: bytes) -> str | None:
-    """Another path of the landing tree that is the same to a file system that folds case, here or in a folder above."""
-    parts = path.split(b"/")
-    for folder, name in zip(folders_of(path), parts, strict=True):
-        for other in names.get(folder, {}).get(folded(name), ()):
-            if other != name:
-                where = b"/".join(filter(None, [folder, other]))
-                return f"the path is {shown(where)} to a file system that folds case"
-    return None
+class _Twins:
+    """Other paths of the landing tree that are the same to a file system that folds case.
+
+    Every folder is looked at once, however many files are below it.
+    """
+
+    def __init__(self, folders: Mapping[bytes, Iterable[bytes]]) -> None:
+        self._names = {folder: _by_folded(found) for folder, found in folders.items()}
+        self._known: dict[bytes, bytes | None] = {b"": None}
+
+    def of(self, path: bytes) -> bytes | None:
+        """The highest path that a path, or a folder above it, is the twin of; None where there is none."""
+        unknown: list[bytes] = []
+        while path not in self._known:
+            unknown.append(path)
+            path = path.rpartition(b"/")[0]
+        twin = self._known[path]
+        for below in reversed(unknown):
+            twin = twin if twin is not None else self._beside(below)
+            self._known[below] = twin
+        return twin
+
+    def _beside(self, path: bytes) -> bytes | None:
+        folder, slash, name = path.rpartition(b"/")
+        others = self._names.get(folder, {}).get(folded(name), ())
+        return next((folder + slash + other for other in others if other != name), None)

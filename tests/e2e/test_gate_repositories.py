@@ -15,7 +15,7 @@ from claims.arbiter.local import LocalArbiter
 from claims.errors import SwarmError, Undecided
 from claims.names import Branch
 from claims.session import Options, open_session
-from gate import landing, repository
+from gate import gather, landing, repository
 from gate.evidence import Facts
 from gate.local import Request, judge_locally
 from tests.e2e.test_environment_git import of_another
@@ -28,6 +28,16 @@ TASK = task_id(1)
 BRANCH = "agent/one"
 FILE = task_file(TASK, paths=["src/"])
 OUTSIDE = "docs/x.md"
+PROPOSAL = """---
+id: P-20260814-00000001
+title: Found
+base_plan_revision: 0
+severity: local
+status: open
+raised_by: one
+---
+Text.
+"""
 QUEUED, DONE = f".agents/tasks/queued/{TASK}.md", f".agents/tasks/done/{TASK}.md"
 
 
@@ -331,6 +341,45 @@ def test_a_path_that_no_system_opens(depth: int, tmp_path: Path) -> None:
         assert verdict["verdict"] == "pass"
     else:
         assert error_of(verdict) == "limits-exceeded"
+
+
+def test_paths_that_are_long_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder is counted once, however many files are in it. Here: the task at two places, the work and its folder."""
+    repo = stage(tmp_path / "work")
+    told_of = ["src", "src/a.py", QUEUED, DONE, ".agents", ".agents/tasks", str(Path(QUEUED).parent)]
+    exact = sum(map(len, [*told_of, str(Path(DONE).parent)]))
+    for more, word in ((0, "pass"), (1, "error")):
+        monkeypatch.setattr(landing, "MAX_PATH_BYTES", exact - more)
+        assert in_this_process(repo) == word
+
+
+@pytest.mark.parametrize("more", [0, 1])
+@pytest.mark.parametrize(("limit", "most"), [("_MAX_PROPOSALS", 2), ("_MAX_PROPOSED", 2 * len(PROPOSAL))])
+def test_as_many_proposals_as_are_read(
+    limit: str, most: int, more: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One file may stand under ten thousand names, and is small to send."""
+    repo = stage(tmp_path / "work")
+    ids = [f"P-20260814-0000000{number}" for number in (1, 2)]
+    repo.commit({f".agents/proposals/{one}.md": PROPOSAL.replace("P-20260814-00000001", one) for one in ids}, "Found")
+    monkeypatch.setattr(gather, limit, most - more)
+    assert in_this_process(repo) == ("error" if more else "pass")
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_as_many_links_as_are_followed(more: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that the authority names: none of the others lands, wherever it leads."""
+    monkeypatch.setattr(gather, "_MAX_LINKS", 2)
+    names = [f"src/link{number}" for number in range(2 + more)]
+    repo = init(tmp_path / "work", board_files([task_file(TASK, paths=["src/", *names])]))
+    repo.branch(BRANCH)
+    swarm(repo, "claim", TASK, "--agent", "one", ok=True)
+    (repo.path / "src").mkdir()
+    for name in names:
+        (repo.path / name).symlink_to("work.py")
+    repo.git("add", "src")
+    repo.commit(moved(task_file(TASK, paths=["src/", *names]), "done"), "Finish")
+    assert in_this_process(repo) == ("error" if more else "pass")
 
 
 def nested(repo: Repo, top: str, depth: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from datetime import datetime
 
 import click
@@ -25,6 +26,8 @@ from gate.verdict import Verdict
 
 #: How often a base that moves is judged anew.
 _TRIES = 3
+#: In ASCII, as GitHub names them. Nothing between the slashes is no name: scripts pass it where a fork is gone.
+_OWNER_AND_NAME = re.compile(r"[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+")
 
 
 def _instant(context: click.Context, parameter: click.Parameter, value: str | None) -> datetime | None:
@@ -34,13 +37,26 @@ def _instant(context: click.Context, parameter: click.Parameter, value: str | No
         raise click.BadParameter("write it as 2026-08-14T09:30:00Z") from None
 
 
+def _repository(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    if value is not None and _OWNER_AND_NAME.fullmatch(value) is None:
+        raise click.BadParameter("write it as OWNER/NAME")
+    return value
+
+
+def _is_fork(head: str | None, head_id: int | None, base: str | None) -> bool:
+    """Whether head is in another repository than base; one of which only the number is known counts as another."""
+    if head is None:
+        return head_id is not None
+    return base is None or head.casefold() != base.casefold()
+
+
 @click.command("pr")
 @click.option("--base", "base_revision", metavar="REV", help="The base branch as it is now.")
 @click.option("--head", metavar="REV", help="What would be merged.")
 @click.option("--head-branch", metavar="NAME", help="The head branch (else the one that --head names).")
-@click.option("--head-repo", metavar="OWNER/NAME", help="The head's repository, where it is a fork.")
+@click.option("--head-repo", metavar="OWNER/NAME", callback=_repository, help="The head's repository, if a fork.")
 @click.option("--head-repo-id", type=click.IntRange(1), metavar="N", help="Its numeric GitHub id.")
-@click.option("--base-repo", metavar="OWNER/NAME", help="The base repository.")
+@click.option("--base-repo", metavar="OWNER/NAME", callback=_repository, help="The base repository.")
 @click.option("--author", metavar="LOGIN", help="The pull request's author.")
 @click.option("--author-id", type=click.IntRange(1), metavar="N", help="The author's numeric GitHub id.")
 @click.option("--merge", metavar="REV", help="GitHub's test merge, to compare with.")
@@ -91,7 +107,7 @@ def command(
             head_branch=_head_branch(session, head, head_branch),
             head_repository=head_repo,
             head_repository_id=head_repo_id,
-            fork=head_repo is not None and head_repo.casefold() != (base_repo or "").casefold(),
+            fork=_is_fork(head_repo, head_repo_id, base_repo),
             author=author,
             author_id=author_id,
         )

@@ -295,6 +295,28 @@ def test_a_head_that_is_none(work: Repo, revision: str) -> None:
     assert (list(told), told["version"], told["verdict"]) == (["version", "verdict", "error"], 1, "error")
 
 
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--head-repo", "O/App", "--head-repo-id", "7", "--base-repo", "o/app"], 0),
+        (["--head-repo", "fork/app", "--head-repo-id", "42", "--base-repo", "o/app"], 1),
+        (["--head-repo", "o/app", "--head-repo-id", "42"], 1),
+        (["--head-repo-id", "42"], 1),
+        (["--head-repo", "", "--head-repo-id", "42"], 64),
+        (["--head-repo", ""], 64),
+        (["--head-repo", "o/\u212a", "--base-repo", "o/k"], 64),
+    ],
+)
+def test_a_fork_does_not_ride_on_the_claim_of_a_branch_here(work: Repo, options: list[str], expected: int) -> None:
+    """Nor where only its number is known, or where a script has nothing to say: the fork was deleted."""
+    claimed(work)
+    finished(work)
+    result = swarm_gate(work, "pr", "--base", "origin/main", "--head", "HEAD", "--json", *options)
+    assert result.code == expected, result
+    if expected == 1:
+        assert {one["rule"] for one in result.json["findings"]} == {"claim-recorded", "claim-current"}
+
+
 def test_every_rule_is_explained(work: Repo) -> None:
     listed = swarm_gate(work, "rules", "--json", ok=True).json["rules"]
     assert len(listed) >= 19

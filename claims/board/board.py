@@ -45,7 +45,7 @@ class TreeReader(Protocol):
     """A tree of files. Paths are from its root, with `/`; links are never followed: a link's content is its target."""
 
     def list(self, folder: str) -> tuple[Entry, ...] | None:
-        """The direct children of `folder`; None where there is no such folder."""
+        """The direct children of `folder`, of the root where it is empty; None where there is no such folder."""
         ...
 
     def files(self, folder: str) -> Sequence[str]:

@@ -46,7 +46,7 @@ def check(reader: TreeReader) -> Report:
         *_numbers(found),
     ]
     notices = [*found.notices, *_never_claimable(found), *_of_another_kind(found), *dead_links(reader, found)]
-    notices += doubts(found)
+    notices += doubts(found, reader)
     return Report(tuple(sorted(faults, key=_order)), tuple(sorted(notices, key=_order)), len(found.places))
 
 

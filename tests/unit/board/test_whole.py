@@ -29,8 +29,9 @@ class Files:
     def list(self, folder: str) -> tuple[Entry, ...] | None:
         found: dict[str, int] = {}
         for path, value in self.content.items():
-            if path.startswith(f"{folder}/"):
-                name, _, below = path[len(folder) + 1 :].partition("/")
+            start = f"{folder}/" if folder else ""
+            if path.startswith(start):
+                name, _, below = path.removeprefix(start).partition("/")
                 mode = value[0] if isinstance(value, tuple) else 0o100644
                 found[name] = 0o040000 if below else mode
         return tuple(Entry(name, mode, None) for name, mode in sorted(found.items())) or None
@@ -275,7 +276,6 @@ def test_a_queued_task_that_no_milestone_lists_is_a_notice() -> None:
         pytest.param({"depends_on": [TWO]}, {"status": "cancelled"}, {}, "which is cancelled", id="cancelled"),
         pytest.param({"depends_on": [TWO]}, {"status": "blocked"}, {}, None, id="blocked only"),
         pytest.param({}, {"status": "done"}, {"status": "done"}, "its milestone m1 is done", id="milestone done"),
-        pytest.param({}, {"status": "done"}, {"status": "integrating"}, None, id="milestone integrating"),
     ],
 )
 def test_a_queued_task_that_nobody_can_claim_is_a_notice(
@@ -380,3 +380,86 @@ def test_a_setting_that_is_hardly_meant(gate: dict[str, object], words: str) -> 
     assert words in notice.message
     meant = {"hotfix": True, "operators": ["octo"], "signatures": "off"}
     assert report(task_file(ONE), config={"gate": meant}).notices == ()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        ("src", "only 'src/' covers"),
+        ("src/sub", "only 'src/sub/' covers"),
+        ("src/a.py/", "'src/a.py' covers it"),
+        ("src/a.py/**", "'src/a.py' covers it"),
+        ("SRC/a.py", "here it is 'src'"),
+        ("src/A.py", "here it is 'a.py'"),
+        ("src/{a,b}.py", "braces stand for themselves"),
+        ("src/", None),
+        ("src/sub/**", None),
+        ("src/a.py", None),
+        ("src/*", None),
+        ("src/new.py", None),
+        ("new/folder/", None),
+        ("src/{a}.py", None),
+        ("lib", None),
+    ],
+)
+def test_a_pattern_that_was_meant_to_be_another(pattern: str, words: str | None) -> None:
+    """`lib` is a submodule here, as a working tree has it: a folder with a file `.git`."""
+    there = {"src/a.py": "a", "src/sub/b.py": "b", "lib/.git": "gitdir: x", "lib/x": "x"}
+    found = report(task_file(ONE, paths=[pattern]), more=there)
+    assert [words is not None and words in one.message for one in found.notices] == ([True] if words else [])
+    # What is protected is so in any case.
+    in_any_case = None if words is not None and "here it is" in words else words
+    settings: list[tuple[dict[str, object], str | None]] = [
+        ({"exempt": [{"login": "one", "paths": [pattern]}]}, words),
+        ({"protected": [pattern]}, in_any_case),
+    ]
+    for setting, told in settings:
+        notices = report(config={"gate": setting}, more=there).notices
+        assert [told is not None and told in one.message for one in notices] == ([True] if told else [])
+
+
+def test_a_folder_that_cannot_be_listed_is_no_doubt() -> None:
+    class Closed(Files):
+        def list(self, folder: str) -> tuple[Entry, ...] | None:
+            if folder == "src":
+                raise Undecided("unexpected", "src: Permission denied")
+            return super().list(folder)
+
+    files = {**board_files([task_file(ONE, paths=["src/a", "src/b/"])]), "src/a/x": "x", "src/b": "b"}
+    assert check(Closed(files)).notices == ()
+    assert len(check(Files(files)).notices) == 2
+
+
+@pytest.mark.parametrize(
+    ("gate", "words"),
+    [
+        ({"exempt": [{"login": "Dependabot", "paths": ["a"]}]}, "the app's is Dependabot[bot]"),
+        ({"exempt": [{"login": "dependabot[bot]", "paths": ["a"]}]}, None),
+        ({"exempt": [{"login": "one", "paths": ["a"]}, {"login": "One", "paths": ["b"]}]}, "only the first entry"),
+        ({"exempt": [{"login": "one", "paths": [".github/"]}]}, "grants nothing"),
+        ({"operators": ["one", {"login": "ONE", "id": 3}]}, "ONE is among `operators` again"),
+        ({"operators": ["one", "two"]}, None),
+    ],
+)
+def test_accounts_that_are_hardly_meant(gate: dict[str, object], words: str | None) -> None:
+    found = [one.message for one in report(config={"gate": gate}).notices]
+    assert [words is not None and words in one for one in found] == ([True] if words else [])
+
+
+@pytest.mark.parametrize(
+    ("tasks", "stone", "words"),
+    [
+        ([ONE], {"status": "integrating"}, "has no integration task"),
+        ([ONE, THREE], {"status": "integrating", "integration": TWO}, f"nobody can claim {ONE}, which"),
+        ([THREE], {"status": "integrating", "integration": TWO}, None),
+        ([ONE, THREE], {"status": "active", "integration": TWO}, None),
+        ([], {"status": "active", "integration": TWO}, "waits for nothing"),
+        ([], {"status": "planned", "integration": TWO}, None),
+    ],
+)
+def test_a_milestone_that_ends_too_soon_or_never(tasks: list[str], stone: dict[str, str], words: str | None) -> None:
+    files = [task_file(ONE), task_file(TWO, kind="integration"), task_file(THREE, status="done")]
+    found = report(*files, plan=1, manifest=[milestone("m1", tasks, **stone)])
+    assert faults(found) == []
+    of_manifest = [one.message for one in found.notices if one.path == MANIFEST]
+    assert [words is not None and words in one for one in of_manifest] == ([True] if words else [])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import Enum
 
+from claims.board.config import Exemption
 from gate.evidence import Evidence
 from gate.judged import (
     AGENTS,
@@ -69,11 +70,17 @@ def kind_of(evidence: Evidence) -> Kind:
     if trusted and is_operator(evidence) and _is_planning(judged):
         return Kind.PLANNING
     if trusted and not any(is_task_file(one.path) for one in judged):
-        if exemption_of(evidence) is not None:
+        exemption, hotfix = exemption_of(evidence), evidence.board.config.gate.hotfix and is_operator(evidence)
+        # Who may land a hotfix may do so beyond an exemption too; of anybody else, `exempt-paths` says what is beyond.
+        if exemption is not None and not (hotfix and _is_beyond(exemption, judged)):
             return Kind.EXEMPT
-        if evidence.board.config.gate.hotfix and is_operator(evidence):
+        if hotfix:
             return Kind.HOTFIX
     return Kind.IMPLEMENTATION
+
+
+def _is_beyond(exemption: Exemption, judged: Sequence[Judged]) -> bool:
+    return not all(any(pattern.covers(one.path) for pattern in exemption.paths) for one in judged)
 
 
 def _is_planning(judged: Sequence[Judged]) -> bool:

@@ -182,7 +182,11 @@ def _tasks_in(changes: Iterable[Change], folder: bytes, wanted: Callable[[Change
 def _base_board(board: Board) -> BaseBoard:
     """Raises Undecided `malformed-config`: without the configuration nothing can be judged."""
     faults: list[SwarmError] = []
-    config = board.config
+    try:
+        config = board.config
+    except Undecided as fault:
+        hint = fault.hint or "swarm-gate board; its correction has to be merged past this check, which cannot judge it"
+        raise Undecided(fault.code, fault.message, hint, fault.details) from None
     plan = manifest = None
     try:
         plan = board.plan

@@ -90,6 +90,7 @@ def survey(reader: TreeReader) -> Survey:
         parsers[path] = _keeping(found, parse_proposal, found.proposals.__setitem__)
     for path, _ in _named(reader, found, decision.FOLDER, lambda stem: decision.number_of(f"{stem}.md")):
         parsers[path] = _keeping(found, parse_decision, found.decisions.__setitem__)
+    found.faults += _of_prompts(reader)
     found.there |= parsers.keys()
     for path, data in _contents(reader, found, list(parsers)):
         parsers[path](data, path)
@@ -117,6 +118,13 @@ def _keeping(found: Survey, parse: Callable[[bytes, str], T], keep: Callable[[st
             keep(path, value)
 
     return take
+
+
+def _of_prompts(reader: TreeReader) -> Iterator[Remark]:
+    """What stands in the place of the prompt that is read and is no file: a link would hand out what it leads to."""
+    for entry in _listed(reader, f"{TOP}/prompts"):
+        if entry.name == "triage.md":
+            yield from _unless(f"{TOP}/prompts/{entry.name}", entry, _FILE, "an ordinary file")
 
 
 def _listed(reader: TreeReader, folder: str) -> Sequence[Entry]:

@@ -366,6 +366,14 @@ def test_as_many_proposals_as_are_read(
     assert in_this_process(repo) == ("error" if more else "pass")
 
 
+def test_a_configuration_that_broke_on_base(tmp_path: Path) -> None:
+    """Nothing can be judged under it, not even what mends it; so that is said."""
+    repo = stage(tmp_path / "work")
+    repo.commit({".agents/swarm.yaml": "gate: [\n"}, "Break it", branch="main")
+    verdict = told(repo)
+    assert error_of(verdict) == "malformed-config" and "merged past this check" in verdict["error"]["hint"]
+
+
 @pytest.mark.parametrize("more", [0, 1])
 def test_as_many_links_as_are_followed(more: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that the authority names: none of the others lands, wherever it leads."""

@@ -160,6 +160,13 @@ def test_an_empty_one() -> None:
             "an executable file, where",
             id="executable",
         ),
+        pytest.param(
+            [],
+            {".agents/prompts/triage.md": (0o120000, "/etc/passwd")},
+            ".agents/prompts/triage.md",
+            "a symbolic link, where an ordinary file",
+            id="a link for the prompt",
+        ),
         pytest.param([], {".agents/tasks/later/x.md": "x"}, ".agents/tasks/later", "folders of tasks", id="odd folder"),
         pytest.param([], {PLAN: plan_file()}, MANIFEST, "only one of", id="no manifest"),
         pytest.param([], {MANIFEST: "plan_revision: 1\nmilestones: []\n"}, PLAN, "only one of", id="no plan"),

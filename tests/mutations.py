@@ -115,7 +115,18 @@ _CONTRACT = (
     Mutation("landing: parents of the test merge", "landing.py", "merge_ref.parents == (base, head)", "True"),
     Mutation("landing: submodules are not ignored", "repository.py", "submodules=none", "submodules=all"),
 )
-MUTATIONS = (*_RULES, *_CONTRACT)
+#: What other systems make of a name or of a link.
+_SYSTEMS = (
+    Mutation("names: short ones", "names.py", "return length < 8 and given == stem", "return False"),
+    Mutation("names: shorter ones", "names.py", "return stem.startswith(given) or", "return given == stem or"),
+    Mutation("names: selectors", "names.py", "return selector[1] if", "return None if"),
+    Mutation("names: twins by what is not seen", "names.py", '_SELECTORS.sub("", unic', 'str("" + unic'),
+    Mutation("names: a link's target", "rules/entries_ordinary.py", "if odd is not None:", "if False:"),
+    Mutation("names: a link's way", "gather.py", "if any(entry.mode == LINK for entry in found):", "if False:"),
+    Mutation("names: a link's way in another case", "gather.py", "get(folded(name), ())", "get(name.decode(), ())"),
+    Mutation("names: what a proposal hides", "rules/proposals_valid.py", 'which is not seen" if unseen', '" if False'),
+)
+MUTATIONS = (*_RULES, *_CONTRACT, *_SYSTEMS)
 
 #: For some of them: git in the user's own repository, with whatever is in force there, or with one thing taken over.
 _USERS = """
